@@ -13,7 +13,7 @@ from hocket import AIMessage, AIMessageChunk, ScriptedChatModel, Turn
 from hocket.errors import OutputParserException
 from hocket.language_models.structured import Partial
 from hocket.language_models.structured.answers import AnswerReader, CallAnswerReader, TextAnswerReader
-from hocket.language_models.structured.object_sink import ObjectSink
+from hocket.language_models.structured.output import ObjectSink
 from hocket.language_models.structured.schema import OutputSchema
 from hocket.testing import virtual_clock
 from tests.kit import assert_linear

@@ -40,7 +40,7 @@ counted
     "help": "print(get_ipython().object_inspect_text('ChatOpenAI'))",  # what Shift-Tab and ? show
     "drawn": """
 from IPython.display import publish_display_data
-import hocket.notebook.output as output
+import hocket.notebook.drawing as output
 
 sent = []
 real, output.Cell.pause = output.Cell.update, 0.0

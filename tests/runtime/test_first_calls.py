@@ -12,7 +12,7 @@ from hocket._metering import ambient
 from hocket._runtime.cancellation import is_in_trio, running_asyncio_loop
 from hocket._runtime.portal import holds_up_a_loop
 from hocket.callbacks.base_manager import as_own_handler
-from hocket.notebook.output import Terminal, find_output
+from hocket.notebook.drawing import Terminal, find_output
 from tests.measures.source import MODULES
 
 VERBS = """

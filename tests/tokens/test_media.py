@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hocket.messages import HumanMessage, count_tokens_approximately
-from hocket.tokens.images import dimensions, tiles
+from hocket.tokens.media import dimensions, tiles
 
 DATA = "QUJD" * 100_000  # 300 kB
 URL = "data:{};base64," + DATA

@@ -15,7 +15,7 @@ from hocket.providers.openai import ChatOpenAI
 from hocket.runnables import RunnableLambda
 from hocket.testing import OpenAIFormat, Reply, Status, serve
 from hocket.tools import tool
-from hocket.tracing.capture import read_capture
+from hocket.tracing.telemetry import read_capture
 from hocket.vectorstores import InMemoryVectorStore
 from tests.tracing.telemetry import Collected
 

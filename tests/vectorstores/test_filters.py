@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hocket.errors import InvalidInput
-from hocket.testing.conformance.vectorstores.filter_table import FACTS, HOLDS
+from hocket.testing.conformance.vectorstores.filters import FACTS, HOLDS
 from hocket.vectorstores.filters import matches, parse_filter
 
 

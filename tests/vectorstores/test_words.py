@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hocket.documents import Document
-from hocket.vectorstores.word_index import WordIndex
+from hocket.vectorstores.memory import WordIndex
 from hocket.vectorstores.words import split_query, split_words
 
 WORDS = "CREATE VIRTUAL TABLE words USING fts5(text, tokenize=\"ascii tokenchars '-._'\")"

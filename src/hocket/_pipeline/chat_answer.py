@@ -1,10 +1,9 @@
-"""Answers that are messages: a conversation in, candidate messages out."""
+"""Answers that are messages: a conversation in, candidate messages out. For handlers, a refusal has its HTTP facts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from hocket._pipeline.answer import CACHE_HIT, CHUNK_SIZES, PARTIAL, AnswerFold, AnswerKind, Restored, take_sizes
-from hocket._pipeline.http_facts import http_facts
 from hocket._pipeline.replay_sizes import cut, length_of
 from hocket._pipeline.request import CallRequest
 from hocket._runtime.clock import uuid_text
@@ -26,7 +25,7 @@ from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Gene
 from hocket.outputs.copies import copy_of
 from hocket.outputs.results import chat_generation, chat_result, copy_lazily, llm_result
 
-__all__ = ["CHAT", "ChatAnswer", "as_chunk", "rebuild_result"]
+__all__ = ["CHAT", "ChatAnswer", "as_chunk", "http_facts", "rebuild_result"]
 
 G = TypeVar("G", bound=ChatGeneration)
 
@@ -256,3 +255,23 @@ def as_chunk(message: BaseMessage) -> BaseMessageChunk:
         chunk["index"] = index
     fields = {"tool_call_chunks": chunks, "chunk_position": "last", "type": "AIMessageChunk"}
     return rebuild(message, {**message.__dict__, **fields}, AIMessageChunk)
+
+
+_REQUEST_ID = ("x-request-id", "request-id")  # OpenAI's header and Anthropic's
+
+
+def http_facts(error: BaseException) -> dict[str, Any]:
+    """Return HTTP status and request id, if ``error`` has a ``response`` as httpx's errors have; else nothing.
+
+    LangChain passes on all headers and the body too; traces are no place for what may be in them.
+    """
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None)
+    if not isinstance(status, int):
+        return {}
+    headers = getattr(response, "headers", None)
+    found: Mapping[str, object] = cast("Mapping[str, object]", headers) if isinstance(headers, Mapping) else {}
+    request_id: object = getattr(error, "request_id", None) or next(
+        (found[name] for name in _REQUEST_ID if name in found), None
+    )
+    return {"status_code": status, **({"request_id": request_id} if request_id else {})}

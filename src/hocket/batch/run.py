@@ -1,4 +1,7 @@
-"""The run: workers take rows, ask, and add lines to the journal, which is written every 50 ms."""
+"""The run: workers take rows, ask, and add lines to the journal, which is written every 50 ms.
+
+It ends when many rows have failed one after another.
+"""
 
 import inspect
 import os
@@ -20,7 +23,6 @@ from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener, Progress, make_listener
 from hocket.batch.report import BatchReport
 from hocket.batch.rows import RowSource, find_id
-from hocket.batch.streak import FailureStreak
 from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
@@ -35,9 +37,9 @@ from hocket.errors import (
 from hocket.messages import AIMessage
 from hocket.runnables import Runnable
 
-Row = TypeVar("Row")
+__all__ = ["FailureStreak", "arun_batch", "run_batch", "write_output"]
 
-__all__ = ["arun_batch", "run_batch", "write_output"]
+Row = TypeVar("Row")
 
 TICK = 0.05
 MOST_LINES = 256
@@ -309,3 +311,43 @@ def write_output(output: object) -> object:
     raise InvalidInput(
         f"the answer is a {type(output).__name__}, which is no JSON; have the chain end with a text or data"
     )
+
+
+FAILED = 1
+
+
+class FailureStreak:
+    """Counts rows that failed in a row, in the order in which they were asked for, whichever ended first.
+
+    By their ends quick failures would make up a row of their own, while slow answers are still to come.
+
+    Args:
+        longest: so many are too many; None: any number is well.
+    """
+
+    def __init__(self, longest: int | None) -> None:
+        self._longest = longest
+        self._outcomes = bytearray()
+
+    def begin(self) -> int:
+        """Return the place of a row that is asked for now."""
+        if self._longest is not None:
+            self._outcomes.append(0)
+        return len(self._outcomes) - 1
+
+    def fail(self, place: int) -> bool:
+        """Note that a row failed.
+
+        Returns:
+            whether it is one of too many.
+        """
+        if self._longest is None:
+            return False
+        outcomes = self._outcomes
+        outcomes[place] = FAILED
+        first = last = place
+        while first > 0 and outcomes[first - 1] == FAILED and last - first + 1 < self._longest:
+            first -= 1
+        while last + 1 < len(outcomes) and outcomes[last + 1] == FAILED and last - first + 1 < self._longest:
+            last += 1
+        return last - first + 1 >= self._longest

@@ -7,6 +7,10 @@ here, unless it asked to be heard (``raise_error``).
 A start and an end belong together, so each is told to all handlers or to none: one that is cancelled half way goes on to
 the handlers behind the one that it struck. An end waits for each handler for a bounded time: a cancelled caller is kept
 waiting by its handlers, but not for ever.
+
+Sync handlers are told in worker threads. A thread cannot be stopped, so a caller who is cancelled, or interrupted, would
+leave it behind: the end of the run would then be told while the handler is still at its start, or a thread that had not
+begun would never begin, and the handler hear of an end without a start. So the caller waits for it, for a bounded time.
 """
 
 import dis
@@ -18,16 +22,19 @@ from types import CoroutineType, FunctionType
 from typing import Any
 from weakref import ref
 
+import anyio
+from anyio.lowlevel import current_token
+
 from hocket._runtime.cancellation import is_stray
+from hocket._runtime.detached import call_soon
 from hocket._runtime.runtime import END_GRACE, Runtime
 from hocket.callbacks.background import put
 from hocket.callbacks.base_manager import as_own_handler
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
-from hocket.callbacks.threads import tell_in_thread
 from hocket.messages import BaseMessage, get_buffer_string
 from hocket.outputs import ChatGenerationChunk
 
-__all__ = ["NOTHING", "Listener", "emit", "listener", "listeners"]
+__all__ = ["NOTHING", "Listener", "emit", "listener", "listeners", "tell_in_thread"]
 
 _log = logging.getLogger("hocket.callbacks")
 
@@ -310,3 +317,42 @@ def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None
     object.__setattr__(handler, "errors", count)  # also on a handler that is frozen
     level = logging.WARNING if count == 1 else logging.DEBUG
     _log.log(level, "%s.%s raised %r; the run goes on", type(handler).__name__, name, error)
+
+
+async def tell_in_thread(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> object:
+    """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
+    waiting = [call]
+    over = False
+    left: Callable[[], None] | None = None
+
+    def work() -> tuple[object]:
+        nonlocal over
+        try:
+            # In a box, since trio takes no coroutine out of a thread. Told once: whoever empties the list.
+            return (waiting.pop()(*args, **details) if waiting else None,)
+        finally:
+            over = True
+            if left is not None:
+                left()
+
+    async def rest() -> None:
+        nonlocal left
+        end, token = anyio.Event(), current_token()
+        left = functools.partial(call_soon, token, end.set)
+        if waiting:
+            await runtime.call_sync(work)
+        elif not over:
+            await end.wait()
+
+    try:
+        (outcome,) = await runtime.call_sync(work)
+    except BaseException:
+        if over:  # it is what the handler raised
+            raise
+        await runtime.run_shielded(_within_bounds(runtime, rest()))
+        raise
+    return outcome
+
+
+async def _within_bounds(runtime: Runtime, job: Awaitable[object]) -> None:
+    await runtime.finish_within_grace(job)

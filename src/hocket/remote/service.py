@@ -3,7 +3,7 @@
 A mix-in for pydantic classes: chat models, text models and embeddings. It holds configuration only, in flat fields; what
 the provider's API is, is data (`Endpoint`), and another object sends (`Sender`). Connections are the event loop's (see
 `hocket.http.clients`), shared by all services whose settings are equal. So a service may be made anew for every request,
-copied, pickled, and used from several loops.
+copied, pickled, and used from several loops. What it lists are names, each with what is known of the model beside it.
 """
 
 import inspect
@@ -35,12 +35,11 @@ from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
 from hocket.remote.endpoint import Endpoint, Headers, Key, resolve_fields
-from hocket.remote.model_name import ModelName
 from hocket.remote.options import FIELDS_INSTEAD, rename_fields
 from hocket.remote.reply import read_reply
 from hocket.remote.sender import Sender
 
-__all__ = ["RemoteService", "explain_setup"]
+__all__ = ["ModelName", "RemoteService", "explain_setup"]
 
 T = TypeVar("T")
 
@@ -362,3 +361,20 @@ def explain_setup(service: type[RemoteService], fields: dict[str, Any]) -> str |
     except InvalidInput as error:
         return str(error)
     return None if missing_key is None else missing_key.message
+
+
+class ModelName(str):
+    """A model's name: a ``str`` that may have a note for people who choose among models.
+
+    Attributes:
+        note: such as its size on disk; "": there is none.
+    """
+
+    __slots__ = ("note",)
+
+    note: str
+
+    def __new__(cls, name: str, note: str = "") -> Self:
+        self = super().__new__(cls, name)
+        self.note = note
+        return self

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
         Graph as Graph,
         Node as Node,
         NodeStyles as NodeStyles,
+        draw_ascii,
         is_uuid as is_uuid,
     )
-    from hocket.runnables.graph_ascii import draw_ascii
     from hocket.runnables.graph_mermaid import draw_mermaid
     from hocket.runnables.history import RunnableWithMessageHistory
     from hocket.runnables.jitter import ExponentialJitterParams as ExponentialJitterParams

@@ -2,11 +2,13 @@
 
 A node is a step, or the schema of what goes in or comes out. Its id is random until the graph is drawn; then it is the
 node's name, numbered where several have it.
+
+Boxes in layers are Mermaid's to draw (`hocket.runnables.graph_mermaid`); here are plain lines of text, an edge each.
 """
 
 import collections
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -21,7 +23,18 @@ from hocket.runnables.verbs import RunnableVerbs
 if TYPE_CHECKING:
     from hocket.runnables.config import RunnableConfig
 
-__all__ = ["CurveStyle", "Edge", "Graph", "GraphSource", "Node", "NodeStyles", "chain_graphs", "is_uuid", "join_graphs"]
+__all__ = [
+    "CurveStyle",
+    "Edge",
+    "Graph",
+    "GraphSource",
+    "Node",
+    "NodeStyles",
+    "chain_graphs",
+    "draw_ascii",
+    "is_uuid",
+    "join_graphs",
+]
 
 NodeData = type[BaseModel] | RunnableVerbs[Any, Any] | None
 """What a node stands for."""
@@ -262,8 +275,6 @@ class Graph:
 
     def draw_ascii(self) -> str:
         """Return the graph as plain text, a line for each edge: ``prompt --> model``; `draw_mermaid` is for pictures."""
-        from hocket.runnables.graph_ascii import draw_ascii
-
         graph = self.reid()
         return draw_ascii({key: key for key in graph.nodes}, graph.edges)
 
@@ -339,3 +350,27 @@ def _describe_node(node: Node, with_schemas: bool) -> dict[str, Any]:
         return {"type": "schema", "data": write_json_schema(data) if with_schemas else node.name, **told}
     path = [*type(data).__module__.split("."), type(data).__name__]
     return {"type": "runnable", "data": {"id": path, "name": node.name}, **told}
+
+
+def draw_ascii(vertices: Mapping[str, str], edges: Iterable[Edge]) -> str:
+    """Return a graph as lines: ``prompt --> model`` for an edge, ``prompt`` for a node that has none.
+
+    Args:
+        vertices: names by ids; the edges from a node are listed where it stands here.
+        edges: between them. A conditional one is written ``-.->``.
+    """
+    listed = list(edges)
+    linked = {key for edge in listed for key in (edge.source, edge.target)}
+    lines = [
+        line
+        for key, name in vertices.items()
+        for line in (
+            *(
+                f"{name} {'-.->' if one.conditional else '-->'} {vertices[one.target]}"
+                for one in listed
+                if one.source == key
+            ),
+            *(() if key in linked else (name,)),
+        )
+    ]
+    return "\n".join(lines)

@@ -1,10 +1,10 @@
-"""Runnables one behind the other."""
+"""Runnables one behind the other; and what goes into several runnables together, a chain or a mapping, and comes out."""
 
 import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from hocket._runtime.runtime import Runtime
 from hocket._runtime.stream import Sink
@@ -15,7 +15,9 @@ from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.config_fields import ConfigurableFieldSpec
 from hocket.runnables.description import join_specs
+from hocket.runnables.passthrough import RunnableAssign, RunnablePick
 from hocket.runnables.stage import AnyStage, Stage, StageBuilder, StreamPipeline
+from hocket.runnables.type_schemas import Fields, get_object_fields, make_object_schema, make_schema
 from hocket.runnables.with_run import RunnableWithRun
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from hocket.runnables.graph import Graph
 
-__all__ = ["RunnableSequence"]
+__all__ = ["RunnableSequence", "join_input_schemas", "join_output_schemas"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -93,13 +95,13 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
         """Return the pydantic model of an input: the first step's, and what it passes on to the others."""
-        from hocket.runnables.chain_schemas import join_input_schemas
+        from hocket.runnables.sequence import join_input_schemas
 
         return join_input_schemas(self.steps, self.get_name("Input"), config)
 
     def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
         """Return the pydantic model of an output: the last step's, and what it passes on from the others."""
-        from hocket.runnables.chain_schemas import join_output_schemas
+        from hocket.runnables.sequence import join_output_schemas
 
         return join_output_schemas(self.steps, self.get_name("Output"), config)
 
@@ -177,3 +179,37 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
 
 def _flatten(step: AnyRunnable) -> list[AnyRunnable]:
     return step.steps if isinstance(step, RunnableSequence) and step.name is None else [step]
+
+
+def join_input_schemas(steps: Sequence[AnyRunnable], name: str, config: RunnableConfig | None) -> type[BaseModel]:
+    """Return the model of a chain's input: the first step's. Where that adds to a mapping, the others need the rest."""
+    first, *rest = steps
+    schema = first.get_input_schema(config)
+    if not rest or not isinstance(first, RunnableAssign):
+        return schema
+    needed = get_object_fields(join_input_schemas(rest, name, config))
+    own = get_object_fields(schema)
+    if needed is None:
+        return schema
+    passed = {key: field for key, field in needed.items() if key not in first.mapper.steps__}
+    return make_object_schema(name, {**(own or {}), **passed})
+
+
+def join_output_schemas(steps: Sequence[AnyRunnable], name: str, config: RunnableConfig | None) -> type[BaseModel]:
+    """Return the model of a chain's output: the last step's. Where that adds to a mapping, or picks of it, with the rest."""
+    *before, last = steps
+    if before and isinstance(last, RunnableAssign | RunnablePick):
+        fields = get_object_fields(join_output_schemas(before, name, config))
+        if fields is not None and isinstance(last, RunnableAssign):
+            return make_object_schema(
+                name, {**fields, **(get_object_fields(last.mapper.get_output_schema(config)) or {})}
+            )
+        if fields is not None and isinstance(last, RunnablePick):
+            return _pick_fields(last.keys, fields, name)
+    return last.get_output_schema(config)
+
+
+def _pick_fields(keys: str | list[str], fields: Fields, name: str) -> type[BaseModel]:
+    if isinstance(keys, str):
+        return make_schema(name, fields[keys][0] if keys in fields else Any)
+    return make_object_schema(name, {key: fields[key] for key in keys if key in fields})

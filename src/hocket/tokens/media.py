@@ -7,18 +7,22 @@ counts as something of ordinary size. All of these numbers are approximations.
 Sources: OpenAI's documentation for images (85 tokens, and 170 a tile where the size is known and the detail is not low);
 Gemini's for sound (32 tokens a second) and film (258 tokens a frame, one frame a second);
 Anthropic's for documents (1,500 to 3,000 tokens a page). How many bytes make a second or a page is a usual value.
+
+How large an image is, is read out of the first bytes of its file. The formats are those that models read: PNG, GIF, WebP
+and JPEG. Nothing is decoded but the header.
 """
 
 import base64
+import math
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from hocket.messages.formats.blocks import text_at
-from hocket.tokens.images import HEAD, dimensions, tiles
 from hocket.tokens.scripts import weight
 
-__all__ = ["CALLS", "CHARACTERS", "Weighed", "beside_text", "weigh_block"]
+__all__ = ["CALLS", "CHARACTERS", "HEAD", "Weighed", "beside_text", "dimensions", "tiles", "weigh_block"]
 
 CHARACTERS = 4.0
 """Latin characters that make a token, by rule of thumb."""
@@ -191,3 +195,66 @@ def _is_data(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) >= _LONG and _ENCODED.fullmatch(value) is not None
     return isinstance(value, bytes | bytearray)
+
+
+HEAD = 65_536
+"""Bytes of a file that are looked at: a photo's camera data come before its size."""
+
+_SIDE, _SHORT_SIDE, _TILE_SIDE = 2048, 768, 512  # pixels
+
+
+def tiles(width: int, height: int) -> int:
+    """Return how many tiles of 512 pixels an image is cut into, by OpenAI's rule for high detail.
+
+    It is first made to fit 2048 pixels, then to have no more than 768 on its shorter side; a small one stays as it is.
+    """
+    scale = min(1, _SIDE / max(width, height))
+    scale = min(scale, _SHORT_SIDE / min(width, height))
+    across, down = (max(1, math.ceil(round(side * scale) / _TILE_SIDE)) for side in (width, height))
+    return across * down
+
+
+def dimensions(head: bytes) -> tuple[int, int] | None:
+    """Return width and height in pixels, of the image that begins with ``head``; None: they are not there."""
+    try:
+        found = _dimensions(head)
+    except (struct.error, IndexError):
+        return None
+    return None if found is None or 0 in found else (found[0], found[1])
+
+
+def _dimensions(head: bytes) -> tuple[int, ...] | None:
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return struct.unpack(">II", head[16:24])
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return struct.unpack("<HH", head[6:10])
+    if head.startswith(b"\xff\xd8"):
+        return _jpeg(head)
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return _webp(head)
+    return None
+
+
+def _jpeg(head: bytes) -> tuple[int, ...] | None:
+    """Go from segment to segment up to the one that opens a frame (ITU T.81, B.2.2)."""
+    at = 2
+    while head[at] == 0xFF:
+        marker = head[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return struct.unpack(">HH", head[at + 5 : at + 9])[::-1]
+        at += 1 if marker == 0xFF else 2 + struct.unpack(">H", head[at + 2 : at + 4])[0]
+    return None
+
+
+def _webp(head: bytes) -> tuple[int, ...] | None:
+    """Read the header of each of the three kinds of WebP (RFC 9649, section 2)."""
+    kind = head[12:16] if len(head) >= 30 else b""
+    if kind == b"VP8X":
+        return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+    if kind == b"VP8L":
+        bits = int.from_bytes(head[21:25], "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    if kind == b"VP8 ":
+        width, height = struct.unpack("<HH", head[26:30])
+        return width & 0x3FFF, height & 0x3FFF
+    return None

@@ -1,8 +1,12 @@
-"""What one handler makes telemetry with: tracer, instruments, logger, and what may be in it."""
+"""What one handler makes telemetry with: tracer, instruments, logger, and what may be in it.
+
+By default the content of messages goes into no span and no event.
+"""
 
 import os
+import warnings
 from collections.abc import Mapping
-from typing import cast
+from typing import NamedTuple, cast
 
 from opentelemetry import _logs, metrics, trace
 from opentelemetry._logs import LoggerProvider, LogRecord, SeverityNumber
@@ -11,15 +15,15 @@ from opentelemetry.trace import TracerProvider
 
 from hocket._secrets import known_secrets, redact
 from hocket._version import __version__
-from hocket.errors import InvalidInput
+from hocket.errors import HocketWarning, InvalidInput
 from hocket.errors.hints import near_name_hint
 from hocket.tracing import conventions as names
-from hocket.tracing.capture import Capture, read_capture
 from hocket.tracing.content import ContentWriter, Redact, as_json
+from hocket.tracing.conventions import CAPTURE_VARIABLE
 from hocket.tracing.instruments import Attributes, Instruments
 from hocket.tracing.spans import OpenRun, OpenRuns
 
-__all__ = ["Telemetry"]
+__all__ = ["Capture", "Telemetry", "read_capture"]
 
 _INFERENCE = frozenset({names.CHAT, names.TEXT_COMPLETION})
 _PLACEHOLDERS = ("opentelemetry.trace", "opentelemetry.metrics", "opentelemetry._logs")
@@ -142,4 +146,58 @@ def _read_vocabulary(semconv: object) -> names.Vocabulary:
     if found is None:
         hint = near_name_hint(str(semconv), list(names.VOCABULARIES))
         raise InvalidInput(f"semconv is {semconv!r}; {hint}")
+    return found
+
+
+class Capture(NamedTuple):
+    """Where content goes.
+
+    Attributes:
+        in_spans: as attributes of spans.
+        in_events: in an event for each call of a model.
+    """
+
+    in_spans: bool = False
+    in_events: bool = False
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it goes anywhere."""
+        return self.in_spans or self.in_events
+
+
+_WORDS = {
+    "NO_CONTENT": Capture(),
+    "SPAN_ONLY": Capture(in_spans=True),
+    "EVENT_ONLY": Capture(in_events=True),
+    "SPAN_AND_EVENT": Capture(in_spans=True, in_events=True),
+    "TRUE": Capture(in_spans=True, in_events=True),
+    "FALSE": Capture(),
+}
+
+
+def read_capture(value: bool | str | None) -> Capture:
+    """Return what ``capture_content`` means; None: what the environment says (`CAPTURE_VARIABLE`).
+
+    An unknown word in the environment warns, and means that content is off.
+
+    Raises:
+        InvalidInput: ``value`` is an unknown word, or something else.
+    """
+    words = ", ".join(list(_WORDS)[:4])
+    if value is None:
+        said = os.environ.get(CAPTURE_VARIABLE, "").strip()
+        found = _WORDS.get(said.upper() or "NO_CONTENT")
+        if found is None:
+            warnings.warn(
+                f"{CAPTURE_VARIABLE} is {said!r}; content stays off. It may be one of {words}, true and false",
+                HocketWarning,
+                stacklevel=4,
+            )
+        return found or Capture()
+    if isinstance(value, bool):
+        return _WORDS[str(value).upper()]
+    found = _WORDS.get(value.strip().upper()) if isinstance(value, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+    if found is None:
+        raise InvalidInput(f"capture_content is {value!r}; it may be True, False, None, or one of {words}")
     return found

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from hocket.agents.mcp.names import assign_names
+from hocket.agents.mcp.client import assign_names
 
 NAMES = st.lists(st.text(alphabet="ab.é/_-9", max_size=70), unique=True)
 PREFIXES = st.text(alphabet="ab_", max_size=64)

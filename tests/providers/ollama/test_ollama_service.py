@@ -20,7 +20,7 @@ from hocket.errors import (
     ResourceNotFound,
     Unsupported,
 )
-from hocket.providers.ollama.host import read_host
+from hocket.providers.ollama.service import read_host
 from hocket.testing import Body, Hangup, OllamaFormat, ReceivedRequest, Reply, Status, Stream, Vectors, serve
 from tests.kit.recordings import Recording, load_recordings
 
