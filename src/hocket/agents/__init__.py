@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
-    from hocket.agents.agent import Agent
+    from hocket.agents.agent import Agent, RunOptions
     from hocket.agents.approval import Resume
     from hocket.agents.benchmark import PromptBenchmark, PromptMetrics, abenchmark_prompts, benchmark_prompts
     from hocket.agents.builtin.calculator import calculate, calculator_tool
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _LATER = {
     ".errors": "LimitReached",
-    "agent": "Agent",
+    "agent": "Agent RunOptions",
     "approval": "Resume",
     "benchmark": "PromptBenchmark PromptMetrics abenchmark_prompts benchmark_prompts",
     "builtin.calculator": "calculate calculator_tool",
@@ -74,6 +74,7 @@ __all__ = [
     "PromptMetrics",
     "ReActFormat",
     "Resume",
+    "RunOptions",
     "SafetyManager",
     "ToolCallRequest",
     "ToolEndEvent",

@@ -3,7 +3,7 @@
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Producer, Sink
@@ -19,7 +19,6 @@ from hocket.chat_history.turn import coerce_messages
 from hocket.errors import InvalidInput, ToolException
 from hocket.message_toolkit.repair import is_empty, repair_history
 from hocket.messages import BaseMessage, HumanMessage, convert_to_messages
-from hocket.messages.content import FieldsView
 from hocket.prompt_values import PromptValue
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
@@ -29,7 +28,7 @@ from hocket.tools.call_runner import CallRunner
 if TYPE_CHECKING:
     from hocket.runnables.proxy import RunnableBinding
 
-__all__ = ["Agent", "AgentInput"]
+__all__ = ["Agent", "AgentInput", "RunOptions"]
 
 Output = TypeVar("Output")
 T = TypeVar("T")
@@ -39,10 +38,25 @@ AgentInput = str | BaseMessage | Sequence[BaseMessage] | PromptValue | Mapping[s
 run of a history."""
 
 
+class RunOptions(TypedDict, total=False):
+    """What each verb of an agent takes, by name, beside its input and its config.
+
+    Attributes:
+        history: what was said before is read from it, and each message of the run is stored in it before what the
+            message causes. One run of a conversation at a time: others wait.
+        limits: of this run, instead of the agent's.
+        injected: values of the arguments that tools mark with `InjectedToolArg`, by name. The model never sees them.
+    """
+
+    history: BaseChatMessageHistory | None
+    limits: AgentLimits | None
+    injected: Mapping[str, object] | None
+
+
 class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     """A model that works with tools until it is done. Made by `create_agent`; the verbs are those of every runnable.
 
-    Beside ``config``, each call takes ``history=``, where the conversation is kept, and ``limits=``, instead of the agent's.
+    Beside ``config``, each call takes `RunOptions`: ``history=``, where the conversation is kept, and others.
 
     Attributes:
         name: of its runs, for handlers.
@@ -64,26 +78,15 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         """Whether a run may end before it is done, since a call waits for a person."""
         return bool(self._plan.approvals)
 
-    async def ainvoke(
-        self,
-        input: AgentInput,
-        config: RunnableConfig | None = None,
-        *,
-        history: BaseChatMessageHistory | None = None,
-        limits: AgentLimits | None = None,
-        injected: Mapping[str, object] | None = None,
-        **kwargs: Any,
+    async def ainvoke(  # type: ignore[override]  # of the options of every runnable it takes its own
+        self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
     ) -> AgentResult[Output]:
         """Run the agent to its end, or to its next pause.
 
         Args:
             input: see `AgentInput`.
             config: callbacks, tags, metadata of the run.
-            history: what was said before is read from it, and each message of the run is stored in it before what the
-                message causes. One run of a conversation at a time: others wait.
-            limits: of this run.
-            injected: values of the arguments that tools mark with `InjectedToolArg`, by name. The model never sees them.
-            kwargs: there are no others; a name that is not known is refused.
+            options: see `RunOptions`; a name that is not known is refused.
 
         Raises:
             InvalidInput: the input is none of these, or says nothing; a tool needs what is not injected; or there is
@@ -92,30 +95,16 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             LimitReached: a limit was reached, and ``at_limit`` is "raise".
             Exception: what the model, or the history, raises.
         """
-        return await self._execute(input, config, _Options(history, limits, injected, kwargs), None)
+        return await self._execute(input, config, options, None)
 
-    def invoke(
-        self,
-        input: AgentInput,
-        config: RunnableConfig | None = None,
-        *,
-        history: BaseChatMessageHistory | None = None,
-        limits: AgentLimits | None = None,
-        injected: Mapping[str, object] | None = None,
-        **kwargs: Any,
+    def invoke(  # type: ignore[override]  # as above
+        self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
     ) -> AgentResult[Output]:
         """Run the agent: the sync face of `ainvoke`. It runs on hocket's own event loop."""
-        return super().invoke(input, config, history=history, limits=limits, injected=injected, **kwargs)
+        return super().invoke(input, config, **options)
 
     def astream(  # type: ignore[override]
-        self,
-        input: AgentInput,
-        config: RunnableConfig | None = None,
-        *,
-        history: BaseChatMessageHistory | None = None,
-        limits: AgentLimits | None = None,
-        injected: Mapping[str, object] | None = None,
-        **kwargs: Any,
+        self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
     ) -> AgentStream[Output]:
         """Run the agent, and return what happens as it happens; the last event, "end", has the result.
 
@@ -123,23 +112,14 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         flagged ``"partial": True`` in its ``response_metadata``.
         """
         backlog = Backlog()
-        return AgentStream(self._producer(input, config, _Options(history, limits, injected, kwargs), backlog), backlog)
+        return AgentStream(self._producer(input, config, options, backlog), backlog)
 
     def stream(  # type: ignore[override]
-        self,
-        input: AgentInput,
-        config: RunnableConfig | None = None,
-        *,
-        history: BaseChatMessageHistory | None = None,
-        limits: AgentLimits | None = None,
-        injected: Mapping[str, object] | None = None,
-        **kwargs: Any,
+        self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
     ) -> SyncAgentStream[Output]:
         """Run the agent, and return what happens as it happens: the sync face of `astream`."""
         backlog = Backlog()
-        return SyncAgentStream(
-            self._producer(input, config, _Options(history, limits, injected, kwargs), backlog), backlog
-        )
+        return SyncAgentStream(self._producer(input, config, options, backlog), backlog)
 
     def as_tool(  # type: ignore[override]  # an agent takes a text, so that there is no schema to give
         self, name: str | None = None, description: str = "", **kwargs: Any
@@ -192,13 +172,13 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     ) -> None:
         """Push the events into a chain's sink, which says whether the chain was left; to read a stream would not."""
         if runtime.is_async:
-            produce = self._producer(input, config, _Options.read(kwargs))
+            produce = self._producer(input, config, cast(RunOptions, kwargs))
             await produce(cast("Sink[AgentEvent]", sink))
         else:
             await super()._produce(runtime, input, config, kwargs, sink)
 
     def _producer(
-        self, input: AgentInput, config: RunnableConfig | None, options: "_Options", backlog: Backlog | None = None
+        self, input: AgentInput, config: RunnableConfig | None, options: RunOptions, backlog: Backlog | None = None
     ) -> Producer[AgentEvent]:
         config = ensure_config(config)
 
@@ -214,16 +194,17 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         self,
         input: AgentInput,
         config: RunnableConfig | None,
-        options: "_Options",
+        options: RunOptions,
         sink: Sink[AgentEvent] | None,
         backlog: Backlog | None = None,
     ) -> AgentResult[Output]:
-        limits = options.check(self._plan) or self.limits
-        asked = _read_input(input, options.history)
+        _check_options(options, self._plan)
+        limits, history = options.get("limits") or self.limits, options.get("history")
+        asked = _read_input(input, history)
         name = self.get_name()
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
         inside = run.config_inside()
-        agent_run = AgentRun(self._plan, limits, options.history, run, inside, sink, options.injected, backlog)
+        agent_run = AgentRun(self._plan, limits, history, run, inside, sink, options.get("injected"), backlog)
         work = functools.partial(agent_run.execute, asked)
         return await run.execute(input, work, lambda: sink is not None and sink.closed)
 
@@ -246,40 +227,22 @@ if TYPE_CHECKING:
         def with_config(self, config: RunnableConfig | None = None, **kwargs: object) -> "AgentBinding[Output]": ...
 
 
-class _Options(NamedTuple):
-    """What a call says beside its input and its config."""
-
-    history: BaseChatMessageHistory | None
-    limits: AgentLimits | None
-    injected: Mapping[str, object] | None
-    others: Mapping[str, object]
-
-    @classmethod
-    def read(cls, kwargs: FieldsView) -> "_Options":
-        """Return what the arguments of a call say."""
-        own = {name: kwargs.get(name) for name in ("history", "limits", "injected")}
-        return cls(**own, others={name: value for name, value in kwargs.items() if name not in own})
-
-    def check(self, plan: AgentPlan[Any]) -> AgentLimits | None:
-        """Return the limits.
-
-        Raises:
-            InvalidInput: something is not of its kind, or there is no such option.
-        """
-        if self.others:
-            raise InvalidInput(
-                f"an agent takes no {', '.join(map(repr, self.others))}; beside config there are history, limits and "
-                "injected. Options of the model are bound to it: create_agent(model.bind(...), ...)"
-            )
-        if self.history is not None and not isinstance(self.history, BaseChatMessageHistory):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-            raise InvalidInput(
-                f"history is {type(self.history).__name__}; it is a chat history: open_history(...), for example"
-            )
-        if self.limits is not None:
-            if not isinstance(self.limits, AgentLimits):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
-                raise InvalidInput(f"limits is {type(self.limits).__name__}; it is an AgentLimits(...)")
-            self.limits.check_tools(plan.tools)
-        return self.limits
+def _check_options(options: RunOptions, plan: AgentPlan[Any]) -> None:
+    """Refuse what is no option, or not of its kind."""
+    if others := options.keys() - RunOptions.__annotations__.keys():
+        raise InvalidInput(
+            f"an agent takes no {', '.join(map(repr, sorted(others)))}; beside config there are history, limits and "
+            "injected. Options of the model are bound to it: create_agent(model.bind(...), ...)"
+        )
+    history = cast(object, options.get("history"))
+    if history is not None and not isinstance(history, BaseChatMessageHistory):
+        raise InvalidInput(f"history is {type(history).__name__}; it is a chat history: open_history(...), for example")
+    limits = cast(object, options.get("limits"))
+    if limits is None:
+        return
+    if not isinstance(limits, AgentLimits):
+        raise InvalidInput(f"limits is {type(limits).__name__}; it is an AgentLimits(...)")
+    limits.check_tools(plan.tools)
 
 
 def _read_input(input: AgentInput, history: BaseChatMessageHistory | None) -> list[BaseMessage] | Resume:
