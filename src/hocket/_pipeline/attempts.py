@@ -26,6 +26,7 @@ from hocket._pipeline.observe import check_total, make_timeout
 from hocket._pipeline.runs import view_run
 from hocket._runtime.clock import Alarm
 from hocket._runtime.thread_stream import from_thread
+from hocket._runtime.turns import Turns
 from hocket.errors import FirstTokenTimeout, IdleTimeout, InvalidHook, LLMError
 from hocket.outputs import LLMResult
 from hocket.retries import Failure, RetryPolicy, retry_async
@@ -166,11 +167,14 @@ async def _fold_async(call: Call) -> Any:
     if not isinstance(chunks, AsyncIterable):
         raise _no_stream(call, "_astream", chunks)
     deliver = call.delivery.deliver
+    turns = Turns() if call.delivery.sink is None else None  # a sink has its consumer catch up
     try:
         async for chunk in cast("AsyncIterable[object]", chunks):
             waiting = deliver(chunk)
             if waiting is not None:
                 await waiting
+            elif turns is not None:
+                await turns.share()
     except BaseException:
         close = getattr(cast(object, chunks), "aclose", None)
         if close is not None:

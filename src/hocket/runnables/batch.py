@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar, cast
 import anyio
 
 from hocket._runtime.cancellation import is_cancelled, only
+from hocket._runtime.turns import Turns
 from hocket.errors import HocketError, InvalidInput
 from hocket.runnables.config import RunnableConfig, ensure_config, mark_resolved
 
@@ -122,8 +123,10 @@ class Batch(Generic[Input, Output]):
 
     async def _run_worker(self) -> None:
         self._is_hiring = False
+        turns = Turns()
         try:
             while True:
+                await turns.share()
                 if self._async_inputs is None:
                     item = next(self._inputs, _END)
                 else:

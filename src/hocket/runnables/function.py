@@ -13,7 +13,7 @@ from hocket.runnables.base import Runnable
 from hocket.runnables.chain_run import get_run
 from hocket.runnables.config import RunnableConfig, patch_config, refuse_config_keys, set_config_context
 from hocket.runnables.folding import add
-from hocket.runnables.stage import drain, put_one
+from hocket.runnables.stage import collect, drain, put_one
 from hocket.runnables.with_run import RunnableWithRun
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ async def _await_within(config: RunnableConfig, returned: Coroutine[object, obje
 async def _call_async(function: Callable[..., Any], input: object, arguments: dict[str, object]) -> object:
     returned = function(input, **arguments)
     if inspect.isasyncgen(returned):
-        return add([piece async for piece in cast("AsyncGenerator[object, None]", returned)])
+        return add(await collect(cast("AsyncGenerator[object, None]", returned)))
     return cast(object, await returned)
 
 

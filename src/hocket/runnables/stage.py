@@ -11,12 +11,13 @@ the feeder that its consumer has left.
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Left, Sink
 from hocket._runtime.thread_stream import from_thread
+from hocket._runtime.turns import Turns
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.folding import Accumulator
 
@@ -28,6 +29,7 @@ __all__ = [
     "StageMaker",
     "StreamPipeline",
     "WholeInputStage",
+    "collect",
     "drain",
     "push",
     "put_one",
@@ -97,8 +99,10 @@ async def drain(
         return
     try:
         if isinstance(pieces, AsyncIterable):
+            turns = Turns()
             async for piece in pieces:
                 await put_one(sink, piece)
+                await turns.share()
         else:
             for piece in pieces:
                 await put_one(sink, piece)
@@ -109,6 +113,18 @@ async def drain(
                 await runtime.finish_within_grace(close())
         else:
             getattr(pieces, "close", bool)()
+
+
+async def collect(pieces: AsyncGenerator[Out, None]) -> list[Out]:
+    """Return all that a generator yields, and close it, however that ends."""
+    collected, turns = list[Out](), Turns()
+    try:
+        async for piece in pieces:
+            collected.append(piece)
+            await turns.share()
+    finally:
+        await ASYNC.finish_within_grace(pieces.aclose())
+    return collected
 
 
 AnyStage = Stage[Any, Any]

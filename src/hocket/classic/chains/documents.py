@@ -276,6 +276,7 @@ class RefineDocumentsChain(BaseCombineDocumentsChain):
     async def _combine(self, run: DocumentRun, passages: Sequence[Passage]) -> tuple[str, Sequence[Passage]]:
         text = await run.ask(await run.fill(self.prompt, passages[:1]), run.sink if len(passages) == 1 else None)
         for index, passage in enumerate(passages[1:], 2):
+            await run.runtime.sleep(0)  # a model that waits for nothing leaves others a turn
             prompt = await run.fill(self.refine_prompt, [passage], [text], **{_EXISTING: text})
             text = await run.ask(prompt, run.sink if index == len(passages) else None)
         return text, passages
