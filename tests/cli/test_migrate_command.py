@@ -71,6 +71,18 @@ def test_what_is_left(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "broken.py").read_text() == "from langchain import (\n"
 
 
+def test_what_would_not_run_is_not_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A middleware that reads LangChain's state, half moved, would run with neither library; --force writes it."""
+    code = "from langchain.agents.middleware import AgentMiddleware\n\n\nclass Trim(AgentMiddleware):\n"
+    code += "    def wrap_model_call(self, request, handler):\n        return handler(request.state)\n"
+    (folder / "trim.py").write_text(code)
+    assert main(["migrate", "--write", "trim.py"]) == 1
+    assert (folder / "trim.py").read_text() == code
+    assert "it was not written: what is left would not run" in capsys.readouterr().err
+    assert main(["migrate", "--write", "--force", "trim.py"]) == 1
+    assert "from hocket.agents import AgentMiddleware" in (folder / "trim.py").read_text()
+
+
 def test_a_named_file_is_read_whatever_its_name_is(folder: Path) -> None:
     """A script has no suffix; what is no Python is told."""
     (folder / "script").write_text(MOVED)

@@ -70,7 +70,7 @@ def test_a_flaky_function_is_tried_as_often_as_in_langchain() -> None:
 @pytest.mark.parametrize(
     ("code", "after"),
     [
-        ("ChatOpenAI().configurable_fields(model_name=f)", "ChatOpenAI().configurable_fields(model=f)"),
+        ("ChatOpenAI(**k).configurable_fields(model_name=f)", "ChatOpenAI(**k).configurable_fields(model=f)"),
         ("m = ChatOpenAI()\nm.configurable_fields(model_name=f)", "m.configurable_fields(model=f)"),
         ("m: X = ChatOpenAI()\nm.configurable_fields(model_name=f)", "m.configurable_fields(model=f)"),
         ("Desk().configurable_fields(model_name=f)", "Desk().configurable_fields(model_name=f)"),
@@ -237,3 +237,9 @@ def test_a_counter_switches_the_cache_off() -> None:
         for model in (Field(cache=InMemoryCache()), Private(cache=InMemoryCache()))
     ]
     assert answers == [["1", "2"], ["1", "1"]]
+
+
+def test_events_of_the_first_version_are_told() -> None:
+    """hocket refuses to write them."""
+    code = f"{RUNNABLE}x.astream_events(1, version='v1')\nx.astream_events(1, version='v2')\n"
+    assert findings(code) == [(2, "left", "astream_events(version='v1')")]

@@ -1,6 +1,7 @@
 """One program rewritten: imports, names, arguments, texts; and what it says of the rest."""
 
 import textwrap
+from typing import Any
 
 import pytest
 
@@ -107,14 +108,14 @@ def test_comments_and_layout_are_kept() -> None:
     ("call", "after"),
     [
         ("ChatOpenAI(model_name='m', openai_api_key=k)", "ChatOpenAI(model='m', api_key=k)"),
-        ("ChatOpenAI(openai_api_base=u, request_timeout=3)", "ChatOpenAI(base_url=u, timeout=3)"),
-        ("ChatOpenAI(max_retries=2)", "ChatOpenAI(retry=3)"),
-        ("ChatOpenAI(max_retries=n)", "ChatOpenAI(retry=n + 1)"),
-        ("ChatOpenAI(max_retries=n or 1)", "ChatOpenAI(retry=(n or 1) + 1)"),
-        ("ChatOpenAI(model_kwargs={'top_p': 1, 'seed': 2}, n=1)", "ChatOpenAI(top_p=1, seed=2, n=1)"),
-        ("ChatOpenAI(model_kwargs={})", "ChatOpenAI()"),
-        ("ChatOpenAI(temperature=0)  # cold", "ChatOpenAI(temperature=0)  # cold"),
-        ("ChatOpenAI().configurable_fields(model_name=f)", "ChatOpenAI().configurable_fields(model=f)"),
+        ("ChatOpenAI(**k, openai_api_base=u, request_timeout=3)", "ChatOpenAI(**k, base_url=u, timeout=3)"),
+        ("ChatOpenAI(**k, max_retries=2)", "ChatOpenAI(**k, retry=3)"),
+        ("ChatOpenAI(**k, max_retries=n)", "ChatOpenAI(**k, retry=n + 1)"),
+        ("ChatOpenAI(**k, max_retries=n or 1)", "ChatOpenAI(**k, retry=(n or 1) + 1)"),
+        ("ChatOpenAI(**k, model_kwargs={'top_p': 1, 'seed': 2}, n=1)", "ChatOpenAI(**k, top_p=1, seed=2, n=1)"),
+        ("ChatOpenAI(model='m', model_kwargs={})", "ChatOpenAI(model='m')"),
+        ("ChatOpenAI(**k, temperature=0)  # cold", "ChatOpenAI(**k, temperature=0)  # cold"),
+        ("ChatOpenAI(**k).configurable_fields(model_name=f)", "ChatOpenAI(**k).configurable_fields(model=f)"),
         ("other(max_retries=2)", "other(max_retries=2)"),
     ],
 )
@@ -127,6 +128,36 @@ def test_arguments(call: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        ("langchain_openai.ChatOpenAI(temperature=0)", "ChatOpenAI(temperature=0, model='gpt-3.5-turbo')"),
+        ("langchain_openai.OpenAIEmbeddings()", "OpenAIEmbeddings(model='text-embedding-ada-002')"),
+        ("langchain_mistralai.ChatMistralAI()", "ChatMistralAI(model='mistral-small')"),
+    ],
+)
+def test_the_model_that_langchain_asks_where_none_is_named(call: str, after: str) -> None:
+    """It is written in, and said: hocket has none, or another, whose vectors would not fit the store's."""
+    module, _, call = call.partition(".")
+    code = f"from {module} import {call.partition('(')[0]}\n{call}\n"
+    assert rewrite(code).splitlines()[1] == after.replace("'", '"')
+    assert [(line, kind) for line, kind, _ in findings(code)] == [(2, "check")]
+    assert findings("from langchain_cohere import ChatCohere\nChatCohere()\n") == [(2, "left", "ChatCohere(...)")]
+
+
+def test_azure_is_a_dialect() -> None:
+    """Its embeddings and text models are OpenAI's here; a version of the API goes into each request's query."""
+    arguments = (
+        "azure_deployment='d', api_version='2024-05-01', azure_endpoint='https://x.openai.azure.com', api_key='k'"
+    )
+    code = f"from langchain_openai import AzureOpenAIEmbeddings\ne = AzureOpenAIEmbeddings({arguments})\n"
+    namespace: dict[str, Any] = {}
+    exec(rewrite(code), namespace)
+    made = namespace["e"]
+    assert (made.model, made.dialect, made.base_url) == ("d", "azure", "https://x.openai.azure.com")
+    assert made.default_query == {"api-version": "2024-05-01"}
+
+
+@pytest.mark.parametrize(
     ("code", "said"),
     [
         ("from langchain_core.utils import env_var_is_set", [(1, "left", "langchain_core.utils.env_var_is_set")]),
@@ -135,14 +166,14 @@ def test_arguments(call: str, after: str) -> None:
         ("import langchain\nlangchain.verbose = True", [(2, "left", "langchain.verbose")]),
         ("import langchain_nobody.things", [(1, "left", "langchain_nobody.things")]),
         (
-            "from langchain_openai import ChatOpenAI\n\nChatOpenAI(temprature=1)",
+            "from langchain_openai import ChatOpenAI\n\nChatOpenAI(model=m, temprature=1)",
             [(3, "left", "ChatOpenAI(temprature=)")],
         ),
         (
             "from langchain_openai import ChatOpenAI\nChatOpenAI(model_kwargs=given)",
             [(2, "left", "ChatOpenAI(model_kwargs=)")],
         ),
-        ("from langchain_openai import ChatOpenAI\nm = ChatOpenAI()\nm.imagine('x')", [(3, "left", "m.imagine")]),
+        ("from langchain_openai import ChatOpenAI\nm = ChatOpenAI(**k)\nm.imagine('x')", [(3, "left", "m.imagine")]),
         (
             "from langchain_core.prompts import ChatPromptTemplate\nChatPromptTemplate.from_nothing()",
             [(2, "left", "ChatPromptTemplate.from_nothing")],
@@ -297,9 +328,9 @@ def test_what_counts_tokens_of_embeddings_is_left_out() -> None:
     """hocket's model sends texts, and says so; the header has another name."""
     code = """
         from langchain_openai import OpenAIEmbeddings
-        model = OpenAIEmbeddings(check_embedding_ctx_length=False, tiktoken_enabled=False, headers={"a": "b"})
+        model = OpenAIEmbeddings(model="m", check_embedding_ctx_length=False, tiktoken_enabled=False, headers={"a": "b"})
     """
-    assert rewrite(code).splitlines()[-1] == 'model = OpenAIEmbeddings(default_headers={"a": "b"})'
+    assert rewrite(code).splitlines()[-1] == 'model = OpenAIEmbeddings(model="m", default_headers={"a": "b"})'
     names = ("check_embedding_ctx_length", "tiktoken_enabled")
     assert findings(code) == [(3, "check", f"OpenAIEmbeddings({name}=)") for name in names]
 

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="also write files that have changes not yet committed to git, and those that nobody may write",
+        help="also write files where something is left, that nobody may write, or with changes not committed to git",
     )
 
 

@@ -170,14 +170,5 @@ ANSWERS: Mapping[str, Sequence[tuple[str, Reason]]] = {
     "langchain_ollama": [
         ("OllamaLLM", ("Ollama's models are chat models", "hocket.ChatOllama; its reply's text is .text"))
     ],
-    "langchain_openai": [
-        (
-            "AzureOpenAI AzureOpenAIEmbeddings",
-            (
-                "Azure is an address of OpenAI's format",
-                "hocket.OpenAIEmbeddings(base_url=..., api_key=...), or hocket.OpenAI with the same",
-            ),
-        ),
-    ],
 }
 """LangChain's module → names (separated by blanks), and the reason why they, or all in modules below it, have no place."""

@@ -19,6 +19,7 @@ from hocket.providers.openai.compatible import CompatibleProvider
 from hocket.remote.options import FIELDS_INSTEAD, OTHER_FIELDS
 
 __all__ = [
+    "DEFAULT_MODELS",
     "DROPPED",
     "describe_missing",
     "find_dropped",
@@ -33,15 +34,17 @@ __all__ = [
     "rename_field",
 ]
 
+_DEPLOYMENT = dict.fromkeys(("azure_deployment", "deployment", "deployment_name"), "model")
 _RENAMED: Mapping[str, Mapping[str, str]] = {
-    "hocket.providers.openai.compatible.azure": {"azure_deployment": "model", "deployment_name": "model"},
+    "hocket.providers.openai.compatible.azure": _DEPLOYMENT,
     "hocket.providers.openai.compatible.deepseek": {"deepseek_api_key": "api_key"},
     "hocket.providers.openai.compatible.fireworks": {"fireworks_api_key": "api_key"},
     "hocket.providers.openai.compatible.groq": {"groq_api_key": "api_key"},
     "hocket.providers.openai.compatible.together": {"together_api_key": "api_key"},
     "hocket.providers.openai.compatible.xai": {"xai_api_key": "api_key"},
     "hocket.caches.SQLiteCache": {"database_path": "path"},
-    "hocket.providers.openai.OpenAIEmbeddings": {"headers": "default_headers"},
+    "hocket.providers.openai.OpenAI": _DEPLOYMENT,
+    "hocket.providers.openai.OpenAIEmbeddings": {**_DEPLOYMENT, "headers": "default_headers"},
     "hocket.chat_history.open_history": {"connection": "url_or_path", "connection_string": "url_or_path"},
 }
 """Arguments that mean the same, of what is no service; and of services, what their own table does not know."""
@@ -81,6 +84,15 @@ _INSTEAD: Mapping[str, Mapping[str, str]] = {
     "InMemoryVectorStore": dict.fromkeys(("dump", "load", "save_local", "load_local"), _KEPT),
 }
 """Methods that a class of hocket's does not have, and what to use instead."""
+
+DEFAULT_MODELS: Mapping[str, str | None] = {
+    "hocket.providers.cohere.ChatCohere": None,
+    "hocket.providers.mistral.ChatMistralAI": "mistral-small",
+    "hocket.providers.openai.ChatOpenAI": "gpt-3.5-turbo",
+    "hocket.providers.openai.OpenAIEmbeddings": "text-embedding-ada-002",
+}
+"""What a class of LangChain's asks where a program names no model, and hocket's asks none, or another; None: what the
+provider says."""
 
 _FEW = 8  # arguments that are named where none is near
 

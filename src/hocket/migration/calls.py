@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from hocket.migration.arguments import (
+    DEFAULT_MODELS,
     describe_missing,
     find_dropped,
     find_mismatch,
@@ -23,11 +24,14 @@ CONSTRUCTORS: frozenset[str] = frozenset({"AgentExecutor.from_agent_and_tools"})
 """Methods that do here what the class does by itself."""
 
 _RETRY_ARGUMENTS = frozenset({"wait_exponential_jitter", "exponential_jitter_params", "stop_after_attempt"})
+_MODELS = frozenset({"model", "model_kwargs", "model_name"})
+_AZURE = frozenset({"langchain_openai.AzureOpenAI", "langchain_openai.AzureOpenAIEmbeddings"})
+"""Classes that are OpenAI's here, with a dialect."""
 _NO_BLANKS = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 
 
 def rewrite_arguments(
-    args: Sequence[cst.Arg], place: Place, attributes: tuple[str, ...], line: int
+    args: Sequence[cst.Arg], place: Place, attributes: tuple[str, ...], line: int, source: str = ""
 ) -> tuple[list[cst.Arg], int, list[Finding]]:
     """Rewrite the arguments of a call.
 
@@ -36,6 +40,7 @@ def rewrite_arguments(
         place: what is called.
         attributes: a method of it, or nothing.
         line: where the call is.
+        source: the name of LangChain's that is called.
 
     Returns:
         The arguments, how many were changed, and what is left to do.
@@ -68,6 +73,17 @@ def rewrite_arguments(
         written[-1] = written[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
     is_whole = not any(arg.star for arg in written)
     named = [arg.keyword.value for arg in written if arg.keyword]
+    if is_whole and source in _AZURE:
+        written.append(_write_text("dialect", "azure"))
+        moved += 1
+    elif is_whole and str(place) in DEFAULT_MODELS and len(named) == len(written) and not _MODELS & {*named}:
+        model = DEFAULT_MODELS[str(place)]
+        if model is None:
+            findings.append(Finding(line, f"{shown}(...)", "hocket has no model of its own choice: write model=..."))
+        else:
+            written.append(_write_text("model", model))
+            moved += 1
+            findings.append(Finding(line, f"{shown}(model=)", f"LangChain asks {model} where none is named", "check"))
     mismatch = find_mismatch(target, len(written) - len(named), named) if is_whole else None
     if mismatch:
         findings.append(Finding(line, f"{shown}(...)", f"hocket's takes other arguments: {mismatch}"))
@@ -110,11 +126,18 @@ def _rewrite_argument(arg: cst.Arg, name: str, place: Place, target: object) -> 
         return None
     if own := rename_argument(place, target, name):
         return [arg.with_changes(keyword=cst.Name(own))]
+    if name in ("api_version", "openai_api_version") and "default_query" in known:
+        query = cst.Dict([cst.DictElement(cst.SimpleString('"api-version"'), arg.value)])
+        return [arg.with_changes(keyword=cst.Name("default_query"), value=query)]
     if name == "max_retries" and "retry" in known:
         return [arg.with_changes(keyword=cst.Name("retry"), value=_count_attempts(arg.value))]
     if name == "model_kwargs" and isinstance(arg.value, cst.Dict):
         return _spread(arg, arg.value, known)
     return None
+
+
+def _write_text(name: str, text: str) -> cst.Arg:
+    return cst.Arg(cst.SimpleString(f'"{text}"'), cst.Name(name), _NO_BLANKS)
 
 
 def _count_attempts(retries: cst.BaseExpression) -> cst.BaseExpression:

@@ -15,6 +15,7 @@ __all__ = ["MeaningReader"]
 
 _EVENTS = "an agent of hocket's takes no stream_mode, and its stream has typed events: see docs/agents.md"
 _LOG = "hocket has no such stream; read astream_events(..., version='v2')"
+_FIRST_EVENTS = "hocket's events are those of version 2 (the output of an end is in its data): write version='v2'"
 _FILTER = (
     "a filter is data in hocket, such as {'year': {'$gte': 2020}}, and no function of a document; see docs/retrieval.md"
 )
@@ -74,6 +75,8 @@ class MeaningReader(cst.CSTVisitor, Placed):
         verb = node.func.attr.value
         if verb in _METHODS:
             self._tell(node, verb, *_METHODS[verb])
+        if verb == "astream_events" and any(_is_text(arg.value, "v1") for arg in node.args):
+            self._tell(node, "astream_events(version='v1')", _FIRST_EVENTS)
         if any(arg.keyword and arg.keyword.value == "stream_mode" for arg in node.args):
             self._tell(node, f"{verb}(stream_mode=)", _EVENTS)
         if verb.startswith(_SEARCHES) or verb.removeprefix("a").startswith(_SEARCHES):
@@ -97,6 +100,10 @@ class MeaningReader(cst.CSTVisitor, Placed):
         self.findings.append(Finding(self.line_of(node), what, text, kind))
 
 
+def _is_text(node: cst.BaseExpression, text: str) -> bool:
+    return isinstance(node, cst.SimpleString) and node.evaluated_value == text
+
+
 def _list_filters(args: Iterable[cst.Arg]) -> Iterator[cst.BaseExpression]:
     """Yield what a search is given as its filter, by name or in ``search_kwargs``."""
     for arg in args:
@@ -105,7 +112,7 @@ def _list_filters(args: Iterable[cst.Arg]) -> Iterator[cst.BaseExpression]:
         elif arg.keyword and arg.keyword.value == "search_kwargs" and isinstance(arg.value, cst.Dict):
             for element in arg.value.elements:
                 match element:
-                    case cst.DictElement(key=cst.SimpleString() as key) if key.evaluated_value == "filter":
+                    case cst.DictElement(key=key) if _is_text(key, "filter"):
                         yield element.value
                     case _:
                         pass

@@ -113,7 +113,7 @@ def migrate_program(path: Path, *, write: bool = False, force: bool = False) -> 
     Args:
         path: the file.
         write: put the new text in its place.
-        force: also if git has changes of the file that are not committed, or nobody may write it.
+        force: also if something is left to do in it, git has changes of it that are not committed, or nobody may write it.
     """
     program = Program(path)
     if os.path.exists(path) and not os.path.isfile(path):  # to read a pipe, or a device, may take for ever
@@ -153,7 +153,7 @@ def _rewrite(program: Program) -> Rewriting:
 def _write(program: Program, *, force: bool) -> None:
     """Put the new text in the place of the file, or say why not."""
     path = Path(os.path.realpath(program.path))
-    why_not = None if force else _find_changes(path) or _find_lock(path)
+    why_not = None if force else _find_rest(program) or _find_changes(path) or _find_lock(path)
     if why_not:
         program.findings.append(Finding(1, program.path.name, f"{why_not}, or give --force"))
         return
@@ -162,6 +162,11 @@ def _write(program: Program, *, force: bool) -> None:
         program.is_written = True
     except OSError as error:
         program.findings.append(Finding(1, program.path.name, f"it cannot be written: {error.strerror or error}"))
+
+
+def _find_rest(program: Program) -> str | None:
+    """Return why a program that is half moved is not written: it would run with neither library."""
+    return f"{_SPARED}: what is left would not run; change that, and run the command again" if program.left else None
 
 
 def _find_lock(path: Path) -> str | None:

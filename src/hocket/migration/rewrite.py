@@ -227,7 +227,9 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
         if isinstance(func, cst.Attribute) and f"{place.name}.{'.'.join(attributes)}" in CONSTRUCTORS:
             func, attributes = func.value, ()
             self.moved += 1
-        args, moved, findings = rewrite_arguments(updated_node.args, place, attributes, self.line_of(original_node))
+        source = ".".join(self.trace_name(original_node.func))
+        line = self.line_of(original_node)
+        args, moved, findings = rewrite_arguments(updated_node.args, place, attributes, line, source)
         self.moved += moved
         self.findings += findings
         return updated_node.with_changes(func=func, args=args)

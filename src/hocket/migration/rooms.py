@@ -141,6 +141,8 @@ NAMES: Mapping[str, str] = {
     "langchain_fireworks.ChatFireworks": "hocket.providers.openai.compatible.fireworks",
     "langchain_groq.ChatGroq": "hocket.providers.openai.compatible.groq",
     "langchain_openai.AzureChatOpenAI": "hocket.providers.openai.compatible.azure",
+    "langchain_openai.AzureOpenAI": "hocket.providers.openai.OpenAI",
+    "langchain_openai.AzureOpenAIEmbeddings": "hocket.providers.openai.OpenAIEmbeddings",
     "langchain_together.ChatTogether": "hocket.providers.openai.compatible.together",
     "langchain_xai.ChatXAI": "hocket.providers.openai.compatible.xai",
     # What these offer beyond searching is checked by their arguments and methods.
