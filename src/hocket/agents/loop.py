@@ -126,9 +126,9 @@ class AgentRun(Generic[Output]):
 
     async def _run_alone(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
         """Run with the conversation to itself."""
-        if self._history is None:
-            return await self._work(input, [])
         with NestedRunGuard(self._history):
+            if self._history is None:
+                return await self._work(input, [])
             async with self._history.exclusive():
                 return await self._work(input, await self._history.aget_messages())
 

@@ -100,6 +100,25 @@ async def test_a_run_inside_a_run_of_the_same_conversation_is_refused(store: Sto
         assert validate_history(await outside.aget_messages()) == []
 
 
+@pytest.mark.parametrize("is_sync", [False, True], ids=["async", "sync"])
+async def test_an_agent_that_asks_itself_comes_to_an_end(is_sync: bool):
+    """Sixteen runs are inside one another; the model of the last is told that there is no seventeenth."""
+
+    async def ask() -> str:
+        return str((await agent.ainvoke("Go on.")).output)
+
+    def ask_sync() -> str:
+        return str(agent.invoke("Go on.").output)
+
+    script = [*[Turn(tool_calls=[call("ask", str(number))]) for number in range(16)], *["Done."] * 16]
+    model = ScriptedChatModel(script=script)
+    agent = create_agent(model, [tool("ask", description="Ask.")(ask_sync if is_sync else ask)])
+    with anyio.fail_after(60):
+        assert (await agent.ainvoke("Go.")).output == "Done."
+    assert "16 agents run inside one another" in model.requests[16].messages[-1].text
+    assert len(model.requests) == 32
+
+
 async def test_a_run_inside_a_run_may_have_a_history_of_its_own():
     """And the conversation outside is free again, once its run has ended; so is it for what a tool has left behind."""
     history, other = InMemoryChatMessageHistory(), InMemoryChatMessageHistory()
