@@ -24,9 +24,8 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.hooks import Hooks
 from hocket._pipeline.observe import check_total, make_timeout
 from hocket._pipeline.runs import view_run
-from hocket._runtime.clock import Alarm
+from hocket._runtime.clock import Alarm, Turns
 from hocket._runtime.thread_stream import from_thread
-from hocket._runtime.turns import Turns
 from hocket.errors import FirstTokenTimeout, IdleTimeout, InvalidHook, LLMError
 from hocket.outputs import LLMResult
 from hocket.retries import Failure, RetryPolicy, retry_async

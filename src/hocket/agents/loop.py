@@ -16,10 +16,9 @@ from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
-from hocket.agents.limits import AgentLimits, RepeatCounter, RunUsage, StopReason, find_usages
+from hocket.agents.limits import AgentLimits, NestedRunGuard, RepeatCounter, RunUsage, StopReason, find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ContextWindow, ModelCaller
-from hocket.agents.nested import NestedRunGuard
 from hocket.agents.plan import AgentPlan
 from hocket.agents.result import AgentResult
 from hocket.agents.state import RunRecord, RunState, is_valid, read_state

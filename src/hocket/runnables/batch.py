@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar, cast
 import anyio
 
 from hocket._runtime.cancellation import is_cancelled, only
-from hocket._runtime.turns import Turns
+from hocket._runtime.clock import Turns
 from hocket.errors import HocketError, InvalidInput
 from hocket.runnables.config import RunnableConfig, ensure_config, mark_resolved
 

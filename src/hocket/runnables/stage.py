@@ -14,10 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+from hocket._runtime.clock import Turns
 from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Left, Sink
 from hocket._runtime.thread_stream import from_thread
-from hocket._runtime.turns import Turns
 from hocket.runnables.config import RunnableConfig
 from hocket.runnables.folding import Accumulator
 
