@@ -9,9 +9,10 @@ import shlex
 import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TextIO, TypeAlias, cast
 from urllib.parse import urlsplit
 
+import anyio
 import httpx2
 from mcp import MCPError, StdioServerParameters, stdio_client
 from mcp.client import Transport
@@ -127,8 +128,19 @@ def _read_command(parts: Sequence[str], parameters: StdioServerParameters | None
     # The SDK keeps the process, and its exit code, to itself.
     clue = "; its standard error may say why"
     return ServerAddress(
-        f"the server {shown!r}", lambda: nullcontext(stdio_client(given, errlog=errors)), secrets, clue
+        f"the server {shown!r}", lambda: nullcontext(cast(Transport, _start(given, errors))), secrets, clue
     )
+
+
+@asynccontextmanager
+async def _start(given: StdioServerParameters, errors: TextIO) -> AsyncGenerator[object]:
+    """Start a process, to its end: one that is half started when a cancellation strikes asyncio kills, and does not reap."""
+    with anyio.CancelScope(
+        shield=True
+    ) as start:  # it ends where the SDK's own task group does, which is around the same
+        async with stdio_client(given, errlog=errors) as streams:
+            start.shield = False
+            yield streams
 
 
 def _mask_options(parts: Sequence[str]) -> tuple[list[str], list[str]]:
