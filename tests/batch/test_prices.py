@@ -26,7 +26,7 @@ async def test_tables_of_prices_are_not_loaded_on_the_event_loop(
     def is_loaded() -> bool:
         return False
 
-    lookup._find_packaged.cache_clear()
+    monkeypatch.setattr(lookup, "_find_packaged", lookup._find_packaged.__wrapped__)  # which keeps nothing for others
     monkeypatch.setattr(packaged, "find_price", find)
     monkeypatch.setattr(packaged, "is_loaded", is_loaded)
     turn: Any = Turn(text="ok", usage=USAGE)

@@ -4,7 +4,6 @@ What an error quotes of outside data goes through `excerpt`: a name may come fro
 """
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import ParamSpec, TypeVar, cast
@@ -80,6 +79,8 @@ def explain_arguments(**instead: str) -> Callable[[Callable[P, T]], Callable[P, 
     Raises, where it is called:
         InvalidInput: it has no such argument.
     """
+
+    import inspect  # which the command's start does without
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
