@@ -34,7 +34,7 @@ __all__ = [
     "rename_field",
 ]
 
-_DEPLOYMENT = dict.fromkeys(("azure_deployment", "deployment", "deployment_name"), "model")
+_DEPLOYMENT: Mapping[str, str] = dict.fromkeys(("azure_deployment", "deployment", "deployment_name"), "model")
 _RENAMED: Mapping[str, Mapping[str, str]] = {
     "hocket.providers.openai.compatible.azure": _DEPLOYMENT,
     "hocket.providers.openai.compatible.deepseek": {"deepseek_api_key": "api_key"},

@@ -99,8 +99,9 @@ class Arguments:
         """Its JSON schema, without what is injected."""
         if isinstance(self.schema, dict):
             return copy_containers(self.schema)  # type: ignore[no-any-return]
-        if isinstance(self.schema, type) and issubclass(self.schema, InferredArguments):  # several tools may have it
-            kept = _written.get(self.schema, functools.partial(make_json_schema, self.schema))
+        schema = self.schema
+        if isinstance(schema, type) and issubclass(schema, InferredArguments):  # several tools may have it
+            kept = _written.get(schema, lambda: make_json_schema(schema))
             return cast("JSONObject", copy_containers(kept))
         return make_json_schema(self.schema)
 
