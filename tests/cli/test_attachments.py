@@ -35,6 +35,13 @@ def test_kinds(tmp_path: Path, data: bytes, kind: str, media_type: str) -> None:
     assert (part["type"], part["mime_type"], base64.b64decode(part["base64"])) == (kind, media_type, data)
 
 
+@pytest.mark.parametrize("text", ["GIF8 begins a picture", "%PDF begins another file"])
+def test_a_text_is_no_picture(tmp_path: Path, text: str) -> None:
+    """Half of a signature is none."""
+    (tmp_path / "notes.md").write_text(text)
+    assert read_attachment(str(tmp_path / "notes.md")) == {"type": "text", "text": f"notes.md:\n{text}"}
+
+
 def test_a_picture_and_a_text_are_sent(inside: Inside, tmp_path: Path) -> None:
     """The question first, with the texts under their names."""
     (tmp_path / "sky.png").write_bytes(PNG)

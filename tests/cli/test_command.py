@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from hocket.cli import _build_parser
+from hocket.cli.arguments import OneLineParser
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -85,3 +86,22 @@ def test_help_of_no_command(hocket: Run) -> None:
     """Is not the help of `chat`."""
     done = hocket("schema", "--help")
     assert (done.returncode, done.stdout) == (2, "") and "there is no command 'schema'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("usage", "words", "value"),
+    [
+        ("--json", [], False),
+        ("--json", ["--json"], True),
+        ("-j --json WHERE", ["-j", "here"], "here"),
+        ("--json WHERE ...", [], []),
+        ("--json WHERE ...", ["--json", "here", "--json", "there"], ["here", "there"]),
+        ("json WHERE", ["here"], "here"),
+    ],
+)
+def test_an_argument_is_declared_by_its_usage(usage: str, words: list[str], value: object) -> None:
+    """A flag, an option with a value, one that may be given several times, and a word that has to be there."""
+    parser = OneLineParser(prog="x")
+    parser.declare(usage, "what it is for")
+    assert vars(parser.parse_args(words)) == {"json": value}
+    assert "what it is for" in parser.format_help() and ("WHERE" in usage) == ("WHERE" in parser.format_help())

@@ -34,7 +34,7 @@ PRELOADED = (
     ),
     *(
         "hocket.cli.cassette",
-        "hocket.cli.chat.command",
+        "hocket.cli.chat",
         "hocket.cli.completion",
         "hocket.cli.keys",
         "hocket.cli.models",

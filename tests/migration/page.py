@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS
+from hocket.migration.answers import Absence, read_answers
 from hocket.migration.arguments import DROPPED
-from hocket.migration.rooms import KEPT_NAMES, NAMES, NOTES
+from hocket.migration.rooms import read_names
 from hocket.migration.table import Place, find_place
 from hocket.remote.options import FIELDS_INSTEAD, OTHER_FIELDS
 
@@ -60,10 +60,7 @@ def _list_lines() -> Iterator[str]:
     yield ""
     yield "What another package has is answered as a whole:"
     yield ""
-    packages = [
-        (f"`{name}`" if name != "*" else "any other", *answer) for name, answer in sorted(PACKAGE_ANSWERS.items())
-    ]
-    yield from _write_rows(("package", "why", "instead"), packages)
+    yield from _write_rows(("package", "why", "instead"), _list_packages())
 
 
 def _count() -> tuple[int, int, int, int]:
@@ -76,10 +73,11 @@ def _count() -> tuple[int, int, int, int]:
 
 
 def _list_renamed() -> Iterator[tuple[str, ...]]:
-    for name, own in sorted(NAMES.items()):
-        yield f"`{name}`", f"`{own}`", NOTES.get(own, "")
-    for name, own in sorted(KEPT_NAMES.items()):
-        yield f"`{name}` with `persist_directory`", f"`{own}`", NOTES.get(own, "")
+    known = read_names()
+    for name, own in sorted(known["places"].items()):
+        yield f"`{name}`", f"`{own}`", known["notes"].get(own, "")
+    for name, own in sorted(known["places_of_files"].items()):
+        yield f"`{name}` with `persist_directory`", f"`{own}`", known["notes"].get(own, "")
 
 
 def _list_dropped() -> Iterator[tuple[str, ...]]:
@@ -90,12 +88,23 @@ def _list_dropped() -> Iterator[tuple[str, ...]]:
 
 def _list_answers() -> Iterator[tuple[str, ...]]:
     """Yield a row for each answer that counts: a name that a room offers by now needs none."""
-    for module, answers in sorted(ANSWERS.items()):
-        for names, (reason, way_out) in answers:
-            listed = [name for name in names.split() if name != "*" and _is_absent(module, name)]
-            if listed or names == "*":
-                shown = ", ".join(f"`{name}`" for name in listed) or "all others"
-                yield f"`{module}`", shown, reason, way_out
+    for module, answers in sorted(read_answers().items()):
+        groups: dict[Absence, list[str]] = {}
+        for name, answer in answers.items():
+            if name != "*" and _is_absent(module, name):
+                groups.setdefault(answer, []).append(f"`{name}`")
+        for answer, names in groups.items():
+            yield f"`{module}`", ", ".join(names), answer.reason, answer.way_out
+        if "*" in answers and "." in module:
+            yield f"`{module}`", "all others", answers["*"].reason, answers["*"].way_out
+
+
+def _list_packages() -> Iterator[tuple[str, ...]]:
+    """Yield a row for each package that is answered as a whole."""
+    for package, answers in sorted(read_answers().items()):
+        if "*" in answers and "." not in package and package != "langchain_core":
+            shown = f"`{package}`" if package != "*" else "any other"
+            yield shown, answers["*"].reason, answers["*"].way_out
 
 
 def _is_absent(module: str, name: str) -> bool:

@@ -3,14 +3,17 @@
 import importlib
 import json
 import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS
-from hocket.migration.core_answers import OTHER_MEANINGS
-from hocket.migration.rooms import KEPT_NAMES, NAMES, NOTES, ROOMS
-from hocket.migration.table import Absence, Place, find_module, find_place, is_langchain
+import hocket.migration.answers
+from hocket.migration.answers import OTHER_MEANINGS, Absence, read_answers
+from hocket.migration.rooms import ROOMS, read_names
+from hocket.migration.table import Place, find_module, find_place, is_langchain
 from tests.migration.record_names import list_names
 
 RECORDED: dict[str, list[str]] = json.loads((Path(__file__).parent / "langchain_core_names.json").read_text())
@@ -19,16 +22,37 @@ RECORDED: dict[str, list[str]] = json.loads((Path(__file__).parent / "langchain_
 PUBLIC = [(module, name) for module, names in RECORDED.items() for name in names]
 
 
+TABLES = Path(hocket.migration.answers.__file__).parent
+
+
+def test_the_tables_wait_until_they_are_asked() -> None:
+    """Who imports the room reads no file."""
+    asked = "import hocket.migration.table as t; print(t.read_answers.cache_info()[3], t.read_names.cache_info()[3])"
+    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True, text=True).stdout == "0 0\n"
+
+
+def test_an_answer_is_written_once() -> None:
+    """Two answers for a name of one module would hide one of them, and a misspelt key would say nothing."""
+    answers = tomllib.loads((TABLES / "answers.toml").read_text("utf-8"))["answer"]
+    assert {key for answer in answers for key in answer} == {"why", "instead", "is_bridged", "names"}
+    given = [(module, name) for one in answers for module, names in one["names"].items() for name in names.split()]
+    assert sorted(given) == sorted(set(given))
+    assert {module for module, _ in given if not is_langchain(module)} == {"*"}
+
+
 def test_every_public_name_is_moved_or_answered() -> None:
     """No name falls through to the answer for everything."""
-    rest = Absence(*PACKAGE_ANSWERS["*"])
+    rest = find_place("langchain_core", "NobodyKnowsIt")
+    assert str(rest) == str(read_answers()["*"]["*"])
     assert [one for one in PUBLIC if find_place(*one) == rest] == []
 
 
 def test_a_promised_name_is_there() -> None:
     """Also those that are moved to another name, and those of the other packages."""
     found = [find_place(*one) for one in PUBLIC]
-    moved = [*NAMES.values(), *KEPT_NAMES.values(), *(str(one) for one in found if isinstance(one, Place))]
+    known = read_names()
+    named = [*known["places"].values(), *known["places_of_files"].values()]
+    moved = [*named, *(str(one) for one in found if isinstance(one, Place))]
     homes = [name.rpartition(".") for name in sorted(set(moved))]
     missing = [(room, name) for room, _, name in homes if not hasattr(importlib.import_module(room), name)]
     assert missing == []
@@ -50,8 +74,8 @@ def test_another_meaning_is_not_moved() -> None:
 
 def test_a_way_out_names_what_is_there() -> None:
     """`hocket.room.name` in a reason or a way out can be imported."""
-    texts = [text for group in ANSWERS.values() for _, answer in group for text in answer]
-    texts += [text for answer in PACKAGE_ANSWERS.values() for text in answer] + list(NOTES.values())
+    texts = [str(answer) for names in read_answers().values() for answer in names.values()]
+    texts += read_names()["notes"].values()
     named = {name for text in texts for name in re.findall(r"\bhocket(?:\.\w+)+", text)}
     assert [name for name in sorted(named) if not is_there(name)] == []
 

@@ -153,6 +153,30 @@ NAMES = """
     print(len(failures), *failures[:3])
 """
 
+PACKAGE_AND_MODULE = """
+    import importlib, sys, threading, time
+    import hocket
+
+    class Slow:
+        def find_spec(self, name, path=None, target=None):
+            if name == "hocket.callbacks.background" and not begun.is_set():
+                begun.set()  # the package has its lock, and asks for its first module
+                time.sleep(0.3)
+
+    def import_package():
+        importlib.import_module("hocket.callbacks")
+        print("package")
+
+    begun = threading.Event()
+    sys.meta_path.insert(0, Slow())
+    other = threading.Thread(target=import_package)
+    other.start()
+    begun.wait()
+    hocket.AsyncCallbackHandler
+    other.join()
+    print("name")
+"""
+
 
 def run(script: str, *arguments: str) -> str:
     """Run a script in a fresh process and return what it printed."""
@@ -172,6 +196,11 @@ def test_every_name_may_be_asked_for_first_by_eight_threads() -> None:
     rooms = {name for name, path in MODULES.items() if path.name == "__init__.py" and name.count(".") < 2}
     doors = sorted(name for name in rooms - {"hocket.cli", "hocket.testing", "hocket.migration"} if "._" not in name)
     assert run(NAMES, *doors) == "0"
+
+
+def test_a_name_and_its_package_are_imported_at_once() -> None:
+    """Each thread would hold what the other one waits for: the package, and the module that it asks for next."""
+    assert run(PACKAGE_AND_MODULE).split() == ["package", "name"]
 
 
 @pytest.mark.parametrize("name", ["asyncio", "trio", "IPython", "langchain_core.callbacks.base"])

@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 __all__ = ["Loader", "loader"]
@@ -85,7 +86,12 @@ def loader(package: str, offers: Mapping[str, str], explain: Callable[[str], str
                 # No AttributeError: an import statement would not show its text.
                 raise ImportError(f"{name} has moved: from hocket.classic.{room} import {name}", name=package)
             raise _UnknownName(package, name, homes, explain)
-        value = getattr(importlib.import_module(f".{home}", package), name)
+        up, around = len(home) - len(home.lstrip(".")), package.split(".")
+        path = [*around[: len(around) - up], *home[up:].split(".")]
+        # Outermost first: of two threads that import a package and its module at once, each waits for the other, and
+        # Python ends the wait with an error (`_DeadlockError`) in one of them.
+        *_, module = map(importlib.import_module, accumulate(path, "{}.{}".format))
+        value = getattr(module, name)
         vars(sys.modules[package])[name] = value
         return value
 

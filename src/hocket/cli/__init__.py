@@ -19,19 +19,8 @@ from hocket.cli.exits import COMMAND_CODES, INTERRUPTED, MISUSED, OTHER_CODES, P
 __all__ = ["main"]
 
 _COMMANDS = {
-    "agent": agent,
-    "ask": ask,
-    "batch": batch,
-    "cassette": cassette,
-    "chat": chat,
-    "completion": completion,
-    "keys": keys,
-    "models": models,
-    "mcp": mcp,
-    "migrate": migrate,
-    "serve": serve,
-    "setup": setup,
-    "usage": usage,
+    module.__name__.rpartition(".")[2]: module
+    for module in (agent, ask, batch, cassette, chat, completion, keys, models, mcp, migrate, serve, setup, usage)
 }
 
 _ASKING = [module.run for module in (agent, ask, batch, chat, mcp, models, serve)]  # who may need a provider's key

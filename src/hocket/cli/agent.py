@@ -13,11 +13,21 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hocket.cli.approval import ask_person, can_ask, describe_call, parse_decision
-from hocket.cli.arguments import add_history_options, add_model_options, add_tool_options, parse_count, parse_names
+from hocket.cli.arguments import (
+    OneLineParser,
+    add_history_options,
+    add_model_options,
+    add_tool_options,
+    parse_count,
+    parse_names,
+)
 from hocket.cli.exits import FAILED, PAUSED
 from hocket.cli.model_options import read_model_options
+from hocket.cli.named_tools import load_tools
 from hocket.cli.output import accept_any_text, note, print_lines, squeeze
-from hocket.errors.hints import shorten
+from hocket.cli.standard_input import read_question
+from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name, shorten
 
 if TYPE_CHECKING:
     from hocket.agents import AgentEvent, AgentResult, Resume
@@ -34,53 +44,38 @@ _EXAMPLE = 'hocket agent --tool calculator "What is 17 * 23?"'
 _SHOWN = 300  # characters of a call, and of its result, on standard error
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument("question", nargs="*", help="what to ask, followed by what is piped in; `-`: what is piped in")
+    parser.declare("question", "what to ask, followed by what is piped in; `-`: what is piped in", nargs="*")
     add_model_options(parser)
     add_tool_options(parser)
-    parser.add_argument(
-        "--mcp",
-        metavar="SERVER",
-        action="append",
-        default=[],
-        help="the tools of an MCP server, a command or a URL; several times for several",
-    )
+    parser.declare("--mcp SERVER ...", "the tools of an MCP server, a command or a URL; several times for several")
     add_history_options(parser)
-    parser.add_argument(
+    parser.declare(
         "--approve",
+        "ask: a tool runs when you have approved its call; on no terminal, the run pauses (default with --interrupt-on and "
+        "--resume); never: nobody is asked",
         choices=["ask", "never"],
-        help="ask: a tool runs when you have approved its call; on no terminal, the run pauses (default with "
-        "--interrupt-on and --resume); never: nobody is asked",
     )
-    parser.add_argument(
-        "--interrupt-on",
-        metavar="NAMES",
+    parser.declare(
+        "--interrupt-on NAMES",
+        "the tools whose calls you approve, separated by commas (default with --approve ask: all)",
         type=parse_names,
-        help="the tools whose calls you approve, separated by commas (default with --approve ask: all)",
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the last run of --history")
-    parser.add_argument(
-        "--decide",
-        metavar="ID=WHAT",
-        action="append",
-        default=[],
+    parser.declare("--resume", "go on with the last run of --history")
+    parser.declare(
+        "--decide ID=WHAT ...",
+        'with --resume: approve or reject the call that waits; or JSON, such as ID={"type": "edit", "args": {...}}',
         type=parse_decision,
-        help="with --resume: approve or reject the call that waits; or JSON, such as "
-        'ID={"type": "edit", "args": {...}}',
     )
-    parser.add_argument(
+    parser.declare(
         "--style",
+        "how tools are called: natively, or in text (auto: in text if the model cannot otherwise)",
         choices=["auto", "native", "react"],
         default="auto",
-        help="how tools are called: natively, or in text (auto: in text if the model cannot otherwise)",
     )
-    parser.add_argument(
-        "--max-steps", metavar="N", type=parse_count, help="how often the model is asked at most (default: 25)"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object: output, stop, pending, usage, counts"
-    )
+    parser.declare("--max-steps N", "how often the model is asked at most (default: 25)", type=parse_count)
+    parser.declare("--json", "print one JSON object: output, stop, pending, usage, counts")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -111,8 +106,6 @@ def _check_options(arguments: argparse.Namespace) -> bool:
     Raises:
         InvalidInput: options contradict one another, or nobody could ever approve.
     """
-    from hocket.errors import InvalidInput
-
     is_resuming: bool = arguments.resume
     if arguments.approve is None:
         arguments.approve = "ask" if arguments.interrupt_on or is_resuming else "never"
@@ -140,8 +133,6 @@ def _check_options(arguments: argparse.Namespace) -> bool:
 def _read_input(arguments: argparse.Namespace) -> "str | Resume":
     """Return the question, or what goes on with a run."""
     from hocket.agents import Resume
-    from hocket.cli.standard_input import read_question
-    from hocket.errors import InvalidInput
 
     if arguments.resume:
         return Resume(dict(arguments.decide))
@@ -154,7 +145,6 @@ def _read_input(arguments: argparse.Namespace) -> "str | Resume":
 def _make_agent(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> "Agent[str]":
     from hocket.agents import AgentLimits, create_agent
     from hocket.cli.choice import open_first_model
-    from hocket.errors import InvalidInput
 
     tools = load_named_tools(arguments.tools)
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments))
@@ -180,9 +170,6 @@ def load_named_tools(names: Sequence[str]) -> "list[BaseTool]":
         InvalidInput: there is no such tool.
     """
     from hocket.agents import calculator_tool
-    from hocket.cli.named_tools import load_tools
-    from hocket.errors import InvalidInput
-    from hocket.errors.hints import near_name
     from hocket.tools.calls import index_by_name
 
     tools: list[BaseTool | Callable[..., object]] = []

@@ -4,12 +4,13 @@ import argparse
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, TypedDict, Unpack, cast
 
 from hocket.cli.exits import MISUSED
 from hocket.cli.model_options import parse_option
 from hocket.cli.output import note, squeeze, wrap_line
+from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt, near_name
 
 __all__ = [
@@ -49,11 +50,45 @@ def _find_hanging(line: str) -> int:
     return row.end() if row else 0
 
 
+class _Settings(TypedDict, total=False):
+    """What of `argparse.ArgumentParser.add_argument` is said by name."""
+
+    action: str
+    choices: Sequence[str]
+    default: object
+    dest: str
+    metavar: str
+    nargs: str
+    required: bool
+    type: Callable[[str], object]
+
+
 class OneLineParser(argparse.ArgumentParser):
     """A parser that says what is wrong in one line, as every other error of the command is said."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=_HelpFormatter, allow_abbrev=False, **settings)
+
+    def declare(self, usage: str, about: str, **settings: Unpack[_Settings]) -> None:
+        """Add an argument, written as in a line of usage.
+
+        Args:
+            usage: ``question``, or with the word that stands for its value, ``files FILE``; an option by all its names,
+                ``-m --model NAME``, or, without a value, ``--json``, which is true when given; dots behind it
+                (``--mcp SERVER ...``): several times for several.
+            about: what its help says.
+            settings: of `argparse.ArgumentParser.add_argument`.
+        """
+        words = usage.split()
+        names = [word for word in words if word.startswith("-")] or words[:1]
+        value = [word for word in words[len(names) :] if word != "..."]
+        if value:
+            settings["metavar"] = value[0]
+        elif usage.startswith("-") and "choices" not in settings:
+            settings = {"action": "store_true", **settings}
+        if words[-1] == "...":
+            settings = {"action": "append", "default": [], **settings}
+        self.add_argument(*names, help=about, **settings)
 
     def tell_exit_codes(self, codes: Mapping[int, str]) -> None:
         """Have its help end with the exit codes, each with its meaning; the help of its commands, too."""
@@ -200,8 +235,6 @@ def require_writable(option: str, path: str) -> None:
     Raises:
         InvalidInput: it cannot.
     """
-    from hocket.errors import InvalidInput
-
     directory = os.path.dirname(path) or os.curdir
     if not os.path.isdir(directory):
         raise InvalidInput(f"{option} {path}: there is no directory {directory}; make it first")
@@ -209,73 +242,54 @@ def require_writable(option: str, path: str) -> None:
         raise InvalidInput(f"{option} {path} cannot be written; what is said would be lost")
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
+def add_model_options(parser: OneLineParser) -> None:
     """Add the options that choose a model, and how it answers."""
-    parser.add_argument(
-        "-m",
-        "--model",
-        help="provider:model, see `hocket models` (default: HOCKET_MODEL, else local, which runs in this process)",
+    parser.declare(
+        "-m --model MODEL",
+        "provider:model, see `hocket models` (default: HOCKET_MODEL, else local, which runs in this process)",
     )
-    parser.add_argument("-s", "--system", metavar="TEXT", help="instructions that come before the question")
-    parser.add_argument(
-        "--base-url",
-        metavar="URL",
+    parser.declare("-s --system TEXT", "instructions that come before the question")
+    parser.declare(
+        "--base-url URL",
+        "a server that speaks OpenAI's format; without --model, the one it serves (default: HOCKET_BASE_URL, for models "
+        "without a provider's name)",
         type=parse_base_url,
-        help="a server that speaks OpenAI's format; without --model, the one it serves (default: HOCKET_BASE_URL, for "
-        "models without a provider's name)",
     )
-    parser.add_argument("--max-tokens", metavar="N", type=parse_count, help="tokens to answer with at most")
-    parser.add_argument(
-        "--temperature", metavar="X", type=parse_temperature, help="0 is steady; the higher, the more varied"
-    )
-    parser.add_argument("--seed", metavar="N", type=_parse_whole_number, help="the same seed gives the same answer")
-    parser.add_argument(
-        "-o",
-        "--option",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
+    parser.declare("--max-tokens N", "tokens to answer with at most", type=parse_count)
+    parser.declare("--temperature X", "0 is steady; the higher, the more varied", type=parse_temperature)
+    parser.declare("--seed N", "the same seed gives the same answer", type=_parse_whole_number)
+    parser.declare(
+        "-o --option NAME=VALUE ...",
+        "any other option of the model, such as top_p=0.9; several times for several",
         type=parse_option,
-        help="any other option of the model, such as top_p=0.9; several times for several",
     )
 
 
-def add_schema_option(parser: argparse.ArgumentParser) -> None:
+def add_schema_option(parser: OneLineParser) -> None:
     """Add the option that gives answers a form."""
-    parser.add_argument(
-        "--schema",
-        metavar="FORM",
-        help="answer with an object: a JSON schema, a file of one, or fields such as 'name, age int'",
+    parser.declare(
+        "--schema FORM", "answer with an object: a JSON schema, a file of one, or fields such as 'name, age int'"
     )
 
 
-def add_tool_options(parser: argparse.ArgumentParser) -> None:
+def add_tool_options(parser: OneLineParser) -> None:
     """Add the option that names tools, by either of its spellings."""
-    for flag in ("--tool", "--tools"):
-        parser.add_argument(
-            flag,
-            dest="tools",
-            metavar="NAME",
-            action="extend",
-            default=[],
-            type=parse_names,
-            help="a tool that the model may use: `calculator`, or module:name of a tool, a function, or a list of them; "
-            "several times, or by commas, for several"
-            if flag == "--tool"
-            else argparse.SUPPRESS,
-        )
-
-
-def add_history_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that name a conversation that is kept."""
-    parser.add_argument(
-        "--history",
-        metavar="WHERE",
-        help="go on with the conversation that is kept there, and keep what is said: a file, or a directory/ with one for "
-        "each session; sqlite:///..., redis://... or postgresql://...",
+    about = (
+        "a tool that the model may use: `calculator`, or module:name of a tool, a function, or a list of them; several "
+        "times, or by commas, for several"
     )
-    parser.add_argument(
-        "--session",
-        metavar="NAME",
-        help=f"which of the conversations that are kept there (default: {DEFAULT_SESSION}; on a server, name yours)",
+    for flag, shown in (("--tool", about), ("--tools", argparse.SUPPRESS)):
+        parser.declare(f"{flag} NAME ...", shown, dest="tools", action="extend", type=parse_names)
+
+
+def add_history_options(parser: OneLineParser) -> None:
+    """Add the options that name a conversation that is kept."""
+    parser.declare(
+        "--history WHERE",
+        "go on with the conversation that is kept there, and keep what is said: a file, or a directory/ with one for each "
+        "session; sqlite:///..., redis://... or postgresql://...",
+    )
+    parser.declare(
+        "--session NAME",
+        f"which of the conversations that are kept there (default: {DEFAULT_SESSION}; on a server, name yours)",
     )

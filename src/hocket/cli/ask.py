@@ -8,37 +8,33 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from hocket.cli.arguments import add_model_options, parse_count
+from hocket.cli.arguments import OneLineParser, add_model_options, parse_count
+from hocket.cli.exits import use_command_words
 from hocket.cli.model_options import read_model_options
-from hocket.cli.output import accept_any_text
+from hocket.cli.output import accept_any_text, note
 from hocket.cli.standard_input import read_question
+from hocket.errors import InvalidInput, MissingDependency
 
 __all__ = ["HELP", "configure", "run"]
 
 HELP = "Answer a question about files, and say where it stands."
 
 _EXAMPLE = 'hocket ask rules.pdf handbook.docx "When is the boiler bled?"'
-_QUOTE = 200  # characters of a passage that are shown
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="files and folders, and last the question, or `-`: what is piped in"
-    )
+    parser.declare("files FILE", "files and folders, and last the question, or `-`: what is piped in", nargs="+")
     add_model_options(parser)
-    parser.add_argument(
-        "--embed", metavar="NAME", help="the embedding model, provider:model (default: local, which needs no key)"
+    parser.declare("--embed NAME", "the embedding model, provider:model (default: local, which needs no key)")
+    parser.declare(
+        "--store WHERE",
+        "keep the index there: a file, sqlite:///... or postgresql://... (default: in your cache folder)",
     )
-    parser.add_argument(
-        "--store",
-        metavar="WHERE",
-        help="keep the index there: a file, sqlite:///... or postgresql://... (default: in your cache folder)",
-    )
-    parser.add_argument("--encoding", metavar="NAME", help="of text that is not UTF-8: cp1252, latin-1")
-    parser.add_argument("-k", metavar="N", type=parse_count, default=5, help="passages to answer from (default: 5)")
-    parser.add_argument("--no-answer", action="store_true", help="show the passages, and ask no model")
-    parser.add_argument("--json", action="store_true", help="print one JSON object: answer, citations, passages")
+    parser.declare("--encoding NAME", "of text that is not UTF-8: cp1252, latin-1")
+    parser.declare("-k N", "passages to answer from (default: 5)", type=parse_count, default=5)
+    parser.declare("--no-answer", "show the passages, and ask no model")
+    parser.declare("--json", "print one JSON object: answer, citations, passages")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -58,9 +54,6 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.cli.ask_answer import Question
     from hocket.cli.ask_index import AskIndex, choose_embeddings
     from hocket.cli.choice import open_first_model
-    from hocket.cli.exits import use_command_words
-    from hocket.cli.output import note
-    from hocket.errors import MissingDependency
 
     index = AskIndex(files, choose_embeddings(arguments.embed), arguments.store, arguments.encoding)
     model = missing = None
@@ -92,8 +85,6 @@ def _check_words(files: Sequence[str], question: str) -> None:
     Raises:
         InvalidInput: there is no file, or no question.
     """
-    from hocket.errors import InvalidInput
-
     if "-" in files:
         raise InvalidInput(
             f"what is piped in is the question, and - stands last; a file is given by its path: {_EXAMPLE}"

@@ -4,14 +4,22 @@ Nothing goes to standard output. A terminal shows how far the run is; where stan
 """
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from hocket.cli.arguments import add_model_options, add_schema_option, parse_count, parse_price, require_writable
+from hocket.cli.arguments import (
+    OneLineParser,
+    add_model_options,
+    add_schema_option,
+    parse_count,
+    parse_price,
+    require_writable,
+)
 from hocket.cli.exits import FAILED, LIMITED, explain, use_command_words
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import keep_line_open, note, print_lines, write_status
@@ -28,37 +36,30 @@ _NAMED = 3  # rows that failed
 HELP = "Ask a model for each row of a file; a run that was stopped goes on where it was."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument(
-        "rows",
-        metavar="IN",
-        help='a file, or - for standard input; a row a line: a JSON text, {"id": …, "input": …} or {"messages": […]}',
+    parser.declare(
+        "rows IN",
+        'a file, or - for standard input; a row a line: a JSON text, {"id": …, "input": …} or {"messages": […]}',
     )
-    parser.add_argument("--out", metavar="FILE", required=True, help="where the answers go, as lines of JSON")
+    parser.declare("--out FILE", "where the answers go, as lines of JSON", required=True)
     add_model_options(parser)
     add_schema_option(parser)
-    parser.add_argument(
-        "--max-concurrency", metavar="N", type=parse_count, default=100, help="rows asked for at once (default: 100)"
-    )
-    parser.add_argument("--budget", metavar="USD", help="stop before more than this is spent: 5, 0.50")
-    parser.add_argument(
-        "--price",
-        metavar="IN,OUT",
+    parser.declare("--max-concurrency N", "rows asked for at once (default: 100)", type=parse_count, default=100)
+    parser.declare("--budget USD", "stop before more than this is spent: 5, 0.50")
+    parser.declare(
+        "--price IN,OUT",
+        "what the model costs, in US dollars a million tokens of input, and of output: 1.25,10",
         type=parse_price,
-        help="what the model costs, in US dollars a million tokens of input, and of output: 1.25,10",
     )
-    parser.add_argument(
-        "--max-consecutive-failures",
-        metavar="N",
+    parser.declare(
+        "--max-consecutive-failures N",
+        "stop when so many rows in a row have failed (default: 100)",
         type=parse_count,
         default=100,
-        help="stop when so many rows in a row have failed (default: 100)",
     )
-    parser.add_argument("--no-retry-failed", action="store_true", help="leave rows that failed in an earlier run")
-    parser.add_argument(
-        "--redo", action="store_true", help="ask again where the file is of another model, or a row has changed"
-    )
+    parser.declare("--no-retry-failed", "leave rows that failed in an earlier run")
+    parser.declare("--redo", "ask again where the file is of another model, or a row has changed")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,8 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         KeyboardInterrupt: Ctrl-C; what was in flight has been finished.
         HocketError: an argument is wrong, a line is no row, or what the model raises that all rows would meet.
     """
-    from contextlib import nullcontext
-
     from hocket._runtime.portal import run_in_portal
     from hocket.batch.fingerprint import make_fingerprint
     from hocket.batch.run import arun_batch
@@ -86,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     schema = None if arguments.schema is None else parse_schema(arguments.schema)
     rows = InputFile(arguments.rows, arguments.system)
     rows.check()
-    limit = spending(usd=arguments.budget) if arguments.budget is not None else nullcontext()
+    limit = spending(usd=arguments.budget) if arguments.budget is not None else contextlib.nullcontext()
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
     if arguments.price is not None:
         set_prices({"*": Price(*arguments.price)})  # one model is asked, whatever its name is
@@ -110,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
 
     try:
-        with _CtrlC(stop), keep_line_open(line.end_row):
+        with _finish_at_ctrl_c(stop), keep_line_open(line.end_row):
             report = run_in_portal(ask)
     finally:
         line.finish()
@@ -145,24 +144,21 @@ async def _until(stop: threading.Event, rows: Iterator[Row]) -> AsyncIterator[Ro
         yield row
 
 
-class _CtrlC:
-    """Has the first Ctrl-C begin no further row, and the second one break off what is in flight."""
+@contextlib.contextmanager
+def _finish_at_ctrl_c(stop: threading.Event) -> Generator[None]:
+    """Have the first Ctrl-C begin no further row, and the second one break off what is in flight."""
 
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-
-    def __enter__(self) -> None:
-        self._before = signal.getsignal(signal.SIGINT)
-        signal.signal(signal.SIGINT, self._handle)
-
-    def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _handle(self, number: int, frame: object) -> None:
-        if self._stop.is_set():
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
             raise KeyboardInterrupt
-        self._stop.set()
+        stop.set()
         note("finishing what is in flight; Ctrl-C once more breaks it off")
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _ProgressLine:

@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from hocket.cli.arguments import parse_count
+from hocket.cli.arguments import OneLineParser, parse_count
 from hocket.cli.exits import FAILED
 from hocket.cli.output import note, print_lines
+from hocket.errors import InvalidInput
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -14,17 +15,15 @@ _SHOW = "Print who said what in a cassette."
 _CHECK = "Look for secrets, and for recordings that are old or damaged."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     show = commands.add_parser("show", help=_SHOW, description=_SHOW)
-    show.add_argument("file", type=Path, metavar="FILE", help="the cassette")
+    show.declare("file FILE", "the cassette", type=Path)
     show.set_defaults(act=_show)
     check = commands.add_parser("check", help=_CHECK, description=_CHECK)
-    check.add_argument("places", nargs="+", type=Path, metavar="DIR", help="a directory of cassettes, or one of them")
-    check.add_argument(
-        "--max-age", metavar="DAYS", type=parse_count, default=365, help="recordings that are older are told (365)"
-    )
+    check.declare("places DIR", "a directory of cassettes, or one of them", nargs="+", type=Path)
+    check.declare("--max-age DAYS", "recordings that are older are told (365)", type=parse_count, default=365)
     check.set_defaults(act=_check)
 
 
@@ -42,7 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from hocket.errors import InvalidInput
     from hocket.testing.cassettes.tape import read_tape
     from hocket.testing.cassettes.transcript import write_transcript
 

@@ -3,8 +3,11 @@
 import contextlib
 import functools
 import os
-from typing import NamedTuple
+from argparse import ArgumentTypeError
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import ValidationError
 
 from hocket._secrets import redact_url
 from hocket.cli.arguments import parse_base_url
@@ -14,6 +17,8 @@ from hocket.cli.output import note
 from hocket.errors import HocketError, InvalidInput, MissingDependency, UnknownModel
 from hocket.language_models import BaseChatModel
 from hocket.language_models.registry import init_chat_model, list_providers, load_provider, resolve_model_name
+from hocket.messages import AIMessage
+from hocket.runnables import Runnable
 
 __all__ = ["OpenModel", "choose_model", "open_first_model", "reopen_model", "strip_secrets"]
 
@@ -24,12 +29,14 @@ class OpenModel(NamedTuple):
     Attributes:
         label: its name with the address of its server, so that a person sees where the words go.
         model: itself.
+        answers: what answers: the model, or what has it answer as the command line says.
         name: with its provider, so that it means the same another day.
         address: of its server, without user, password and parameters; None: it has none.
     """
 
     label: str
     model: BaseChatModel
+    answers: Runnable[Any, AIMessage]
     name: str
     address: str | None
 
@@ -98,8 +105,6 @@ def reopen_model(name: str, address: str | None, options: GivenOptions) -> OpenM
         InvalidInput: it cannot be asked there.
         HocketError: there is no such model, or it cannot be used.
     """
-    from pydantic import ValidationError
-
     if address is None:
         return _open(name, options)
     now: OpenModel | None = None
@@ -130,8 +135,6 @@ def _find_default_server(name: str | None) -> str | None:
     Raises:
         InvalidInput: it is no address.
     """
-    from argparse import ArgumentTypeError
-
     address = os.environ.get("HOCKET_BASE_URL")
     if not address or (name is not None and _has_provider(name)):
         return None
@@ -150,8 +153,6 @@ def _has_provider(name: str) -> bool:
 
 
 def _open(name: str, options: GivenOptions, provider: str | None = None) -> OpenModel:
-    from pydantic import ValidationError
-
     whole_name = f"{provider}:{name}" if provider else resolve_model_name(name, served="base_url" in options.values)
     try:
         model = options.apply(functools.partial(init_chat_model, whole_name))
@@ -165,13 +166,11 @@ def _open(name: str, options: GivenOptions, provider: str | None = None) -> Open
         raise MissingDependency(what)  # now, not at the first question
     address = getattr(model, "base_url", None)
     label = f"{name} at {redact_url(address)}" if address else name
-    return OpenModel(label, model, whole_name, strip_secrets(address) if address else None)
+    return OpenModel(label, model, model, whole_name, strip_secrets(address) if address else None)
 
 
 def _has_list(provider: str, options: GivenOptions) -> bool:
     """Whether a provider can be asked for its models; True also where it takes more than it is given to find out."""
-    from pydantic import ValidationError
-
     try:
         model = options.apply(functools.partial(init_chat_model, f"{provider}:?"))
     except (HocketError, ValidationError):

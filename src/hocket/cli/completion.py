@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.default_command import DEFAULT
 from hocket.cli.output import print_lines
+from hocket.errors import MissingDependency
 
 if TYPE_CHECKING:
     from argcomplete.completers import BaseCompleter
@@ -23,12 +24,12 @@ HELP = "Print a script that has a shell complete hocket's commands, options, pro
 _PATHS = frozenset({"FILE", "DIR", "PATH", "WHERE", "LEDGER", "FORM", "IN"})
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument(
+    parser.declare(
         "shell",
+        'for ~/.bashrc or ~/.zshrc:  eval "$(hocket completion bash)"; fish:  hocket completion fish | source',
         choices=["bash", "zsh", "fish"],
-        help='for ~/.bashrc or ~/.zshrc:  eval "$(hocket completion bash)"; fish:  hocket completion fish | source',
     )
 
 
@@ -41,8 +42,6 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError as error:
-        from hocket.errors import MissingDependency
-
         raise MissingDependency("completion needs argcomplete; run `pip install 'hocket[cli]'`") from error
     print_lines([shellcode(["hocket"], use_defaults=False, shell=arguments.shell)])
 

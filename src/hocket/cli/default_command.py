@@ -3,11 +3,9 @@
 A first word that is nearly a command is not asked as a question, which costs money and says nothing of the mistake.
 """
 
-import os
-import stat
-import sys
 from collections.abc import Collection, Sequence
 
+from hocket.cli.standard_input import is_piped
 from hocket.errors.hints import near_name
 
 __all__ = ["DEFAULT", "find_mistyped", "is_help_of_none", "name_command"]
@@ -30,7 +28,7 @@ def name_command(commands: Collection[str], words: Sequence[str]) -> list[str]:
     Without any word, a question that is piped in is asked.
     """
     if not words:
-        return [DEFAULT] if _is_given_text() else []
+        return [DEFAULT] if is_piped(by_socket=False) else []
     if words[0] == "help" and len(words) <= 2 and set(words[1:]) <= set(commands):
         return [*words[1:], "--help"]
     if words[0] in commands or words[0] in _OWN:
@@ -50,12 +48,3 @@ def find_mistyped(commands: Collection[str], words: Sequence[str]) -> str | None
 def is_help_of_none(commands: Collection[str], words: Sequence[str]) -> bool:
     """Whether help is asked for, of a word that is no command."""
     return len(words) == 2 and words[1] in ("-h", "--help") and words[0].isalpha() and words[0] not in commands
-
-
-def _is_given_text() -> bool:
-    """Whether standard input is a file or a pipe, and not what nobody has typed into yet."""
-    try:
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-    except (OSError, ValueError, AttributeError):  # closed, or none at all
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)

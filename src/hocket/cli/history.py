@@ -1,16 +1,14 @@
 """Which conversation is gone on with: a history that the command line names, tried before anything is asked."""
 
-from typing import TYPE_CHECKING
-
+from hocket._databases.urls import parse_address
+from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory, open_history
 from hocket.cli.arguments import DEFAULT_SESSION, require_writable
-
-if TYPE_CHECKING:
-    from hocket.chat_history import BaseChatMessageHistory
+from hocket.errors import InvalidInput
 
 __all__ = ["open_kept_history"]
 
 
-def open_kept_history(where: str | None, session: str | None) -> "BaseChatMessageHistory":
+def open_kept_history(where: str | None, session: str | None) -> BaseChatMessageHistory:
     """Return the history to go on with, tried: what cannot be read, or written, is told before anything is asked.
 
     Raises:
@@ -19,10 +17,6 @@ def open_kept_history(where: str | None, session: str | None) -> "BaseChatMessag
         HistoryUnavailable: a server cannot be reached.
         HistoryError: it refuses, or the file is damaged.
     """
-    from hocket._databases.urls import parse_address
-    from hocket.chat_history import InMemoryChatMessageHistory, open_history
-    from hocket.errors import InvalidInput
-
     if where is None:
         if session is not None:
             raise InvalidInput("--session names a conversation in a history: say which one, with --history")

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from hocket.cli.arguments import OneLineParser
 from hocket.cli.output import note, print_lines
 from hocket.errors import InvalidInput
 
@@ -31,7 +32,7 @@ _REMOVE = "Forget the key of a provider."
 _LONGEST = 10_000  # characters of a key; tokens of big companies have some thousand
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, text, act in (
@@ -42,11 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     ):
         command = commands.add_parser(name, help=text, description=text)
         if name in ("set", "remove"):
-            command.add_argument(
-                "provider", help="a provider, see `hocket models`, or the address of a server of yours"
-            )
+            command.declare("provider", "a provider, see `hocket models`, or the address of a server of yours")
         if name == "set":  # taken, so that it is refused without being repeated
-            command.add_argument("key", nargs="?", help=argparse.SUPPRESS)
+            command.declare("key", argparse.SUPPRESS, nargs="?")
         command.set_defaults(act=act)
 
 

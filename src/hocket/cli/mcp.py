@@ -4,23 +4,25 @@ import argparse
 import contextlib
 import signal
 
+from hocket.cli.arguments import OneLineParser
+from hocket.cli.named_tools import load_tools
+from hocket.cli.serve import run_app
+
 __all__ = ["HELP", "configure", "run"]
 
 HELP = "Serve tools to programs that speak the Model Context Protocol (MCP)."
 _SERVE = "Serve the tools of a module: over standard input and output, or over HTTP."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    serve = parser.add_subparsers(title="commands", metavar="COMMAND", required=True).add_parser(
-        "serve", help=_SERVE, description=_SERVE
-    )
-    serve.add_argument("tools", metavar="MODULE:NAME", help="a tool, a function, or a list of them")
-    serve.add_argument(
-        "--http",
-        metavar="HOST:PORT",
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    serve = commands.add_parser("serve", help=_SERVE, description=_SERVE)
+    serve.declare("tools MODULE:NAME", "a tool, a function, or a list of them")
+    serve.declare(
+        "--http HOST:PORT",
+        "serve streamable HTTP at http://HOST:PORT/mcp, to everybody who can reach it; port 0: a free one",
         type=_parse_listener,
-        help="serve streamable HTTP at http://HOST:PORT/mcp, to everybody who can reach it; port 0: a free one",
     )
 
 
@@ -32,8 +34,6 @@ def run(arguments: argparse.Namespace) -> None:
         MissingDependency: the extra ``mcp`` is not installed.
         OSError: the address is taken.
     """
-    from hocket.cli.named_tools import load_tools
-
     tools = load_tools(arguments.tools)
     from hocket.agents.mcp import mcp_server  # it takes seconds, and a typing mistake is known before
 
@@ -45,8 +45,6 @@ def run(arguments: argparse.Namespace) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(server.run_stdio)
     else:
-        from hocket.cli.listening import run_app
-
         host, port = arguments.http
         run_app(server.make_http_app(host), host, port, lambda url: f"{len(server.tools)} tools at {url}/mcp")
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hocket.cli.arguments import OneLineParser
 from hocket.cli.exits import FAILED, MISUSED
 from hocket.cli.output import note, print_lines
 
@@ -22,15 +23,14 @@ __all__ = ["HELP", "configure", "run"]
 HELP = "Move programs that were written for LangChain over to hocket."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a program, or a directory of them")
-    parser.add_argument("--write", action="store_true", help="change the files; without it, show what would change")
-    parser.add_argument("--json", action="store_true", help="say what was found as JSON, for other programs")
-    parser.add_argument(
+    parser.declare("paths PATH", "a program, or a directory of them", nargs="+", type=Path)
+    parser.declare("--write", "change the files; without it, show what would change")
+    parser.declare("--json", "say what was found as JSON, for other programs")
+    parser.declare(
         "--force",
-        action="store_true",
-        help="also write files where something is left, that nobody may write, or with changes not committed to git",
+        "also write files where something is left, that nobody may write, or with changes not committed to git",
     )
 
 

@@ -7,8 +7,10 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hocket.cli.arguments import parse_base_url
+from hocket.cli.arguments import OneLineParser, parse_base_url
+from hocket.cli.keys import read_keys
 from hocket.cli.output import print_lines, squeeze
+from hocket.errors import Unsupported
 
 if TYPE_CHECKING:
     from hocket.cli.provider_table import AskForModels
@@ -18,14 +20,13 @@ __all__ = ["HELP", "configure", "fetch_models", "run"]
 HELP = "List the providers, and whether they can be used now; of one provider or server, the models that it has."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument("provider", nargs="?", help="ask this provider's server for its models")
-    parser.add_argument(
-        "--base-url",
-        metavar="URL",
+    parser.declare("provider", "ask this provider's server for its models", nargs="?")
+    parser.declare(
+        "--base-url URL",
+        "ask this server, which speaks OpenAI's format unless a provider is named",
         type=parse_base_url,
-        help="ask this server, which speaks OpenAI's format unless a provider is named",
     )
 
 
@@ -37,7 +38,6 @@ def run(arguments: argparse.Namespace) -> None:
     """
     is_table = arguments.provider is None and arguments.base_url is None
     if is_table:
-        from hocket.cli.keys import read_keys
         from hocket.cli.provider_table import list_provider_lines
 
         read_keys()  # a file that is refused is told, rather than that each provider wants a key
@@ -53,7 +53,6 @@ def fetch_models(provider: str, base_url: str | None = None) -> Sequence[str]:
         HocketError: the provider is unknown, cannot tell, or its server does not answer.
     """
     from hocket._runtime.portal import run_in_portal
-    from hocket.errors import Unsupported
     from hocket.language_models.registry import load_provider
 
     options = {} if base_url is None else {"base_url": base_url}

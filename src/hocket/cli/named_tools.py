@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name_hint
+
 if TYPE_CHECKING:
     from hocket.tools import BaseTool
 
@@ -21,9 +24,6 @@ def load_tools(name: str) -> "list[BaseTool | Callable[..., object]]":
     Raises:
         InvalidInput: there is no such module, or no such name in it.
     """
-    from hocket.errors import InvalidInput
-    from hocket.errors.hints import near_name_hint
-
     module_name, _, path = name.partition(":")
     if not module_name or not path:
         raise InvalidInput(f"{name!r} names no tools; it looks like module:name")

@@ -9,12 +9,17 @@ import enum
 import gc
 import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import anyio
+
+from hocket._runtime.portal import run_in_portal
+from hocket.cli.exits import explain, use_command_words
 from hocket.cli.output import find_size, squeeze, wrap_line
-
-if TYPE_CHECKING:
-    from hocket.language_models import BaseChatModel
+from hocket.errors import ConnectionFailed, LLMError
+from hocket.language_models import BaseChatModel
+from hocket.language_models.registry import list_providers, load_provider
+from hocket.remote.endpoint import is_local
 
 __all__ = ["AskForModels", "list_provider_lines"]
 
@@ -44,11 +49,6 @@ class _State(NamedTuple):
 
 def list_provider_lines() -> Iterator[str]:
     """Yield the lines of the table; servers are asked at once."""
-    import anyio
-
-    from hocket._runtime.portal import run_in_portal
-    from hocket.language_models.registry import list_providers
-
     names = list_providers()
     states: dict[str, _State] = {}
 
@@ -89,9 +89,6 @@ def _pause_collector() -> Generator[None]:
 
 async def _find_state(provider: str) -> _State:
     """Return whether a provider can be used, and if not what to do."""
-    from hocket.cli.exits import explain
-    from hocket.language_models.registry import load_provider
-
     try:
         factory = load_provider(provider)
         if needed := getattr(factory, "setup_needed", lambda: None)():
@@ -104,20 +101,12 @@ async def _find_state(provider: str) -> _State:
 
 
 def _explain_needed(needed: str, key_variables: Sequence[str]) -> _State:
-    from hocket.cli.exits import use_command_words
-
     if any(name in needed for name in key_variables):
         return _State(_Group.KEY, " or ".join(key_variables))
     return _State(_Group.OTHER, use_command_words(needed))
 
 
-async def _ask_for_models(model: "BaseChatModel") -> _State:
-    import anyio
-
-    from hocket.cli.exits import use_command_words
-    from hocket.errors import ConnectionFailed, LLMError
-    from hocket.remote.endpoint import is_local
-
+async def _ask_for_models(model: BaseChatModel) -> _State:
     ask: AskForModels | None = getattr(model, "alist_models", None)
     if ask is None:
         return _State(_Group.READY, "")

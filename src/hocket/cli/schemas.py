@@ -3,15 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from hocket._json import JSONObject
 from hocket.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hocket._json import JSONObject
-    from hocket.language_models import BaseChatModel
-    from hocket.messages import AIMessage
-    from hocket.runnables import Runnable
+from hocket.language_models import BaseChatModel
+from hocket.messages import AIMessage, AIMessageChunk
+from hocket.runnables import Runnable, RunnableLambda
 
 __all__ = ["answer_in_schema", "parse_schema"]
 
@@ -19,7 +17,7 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 _FORMS = "it is a file of JSON, a JSON schema, or fields such as  'name, age int, about: one sentence'"
 
 
-def parse_schema(text: str) -> "JSONObject":
+def parse_schema(text: str) -> JSONObject:
     """Return the JSON schema that is meant.
 
     Args:
@@ -48,7 +46,7 @@ def parse_schema(text: str) -> "JSONObject":
     return {"title": "answer", **cast("JSONObject", schema)}
 
 
-def _read_fields(text: str) -> "JSONObject":
+def _read_fields(text: str) -> JSONObject:
     properties: JSONObject = {}
     for one in re.split(r"\n" if "\n" in text else r",", text):
         if not one.strip():
@@ -72,16 +70,13 @@ def _read_fields(text: str) -> "JSONObject":
     }
 
 
-def answer_in_schema(model: "BaseChatModel", schema: "JSONObject") -> "Runnable[object, AIMessage]":
+def answer_in_schema(model: BaseChatModel, schema: JSONObject) -> Runnable[object, AIMessage]:
     """Return what asks the model for an object of this schema, and answers with its JSON as a text.
 
     Raises:
         InvalidInput: by its answers: the model's own dialect cannot express the schema.
         HocketError: by its answers: the model gave no such object.
     """
-    from hocket.messages import AIMessage, AIMessageChunk
-    from hocket.runnables import RunnableLambda
-
     structured = model.with_structured_output(cast("dict[str, object]", schema), include_raw=True)
 
     def write(answer: object) -> AIMessage:

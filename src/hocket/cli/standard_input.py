@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hocket.cli.output import note
 from hocket.errors import InvalidInput
 
-__all__ = ["read_question", "replace_undecodable"]
+__all__ = ["is_piped", "read_question", "replace_undecodable"]
 
 PATIENCE = 5.0  # seconds in which something must come out of a pipe that nobody asked to be waited for
 LONG_PATIENCE = 60.0  # seconds, where the question itself is to come out of it
@@ -37,12 +37,12 @@ def read_question(
     if not takes_input:
         question = replace_undecodable(" ".join(words))
         return _check_question(question, command)
-    if not words and _is_piped():
+    if not words and is_piped():
         _await_question()
     if all(word == "-" for word in words):
         question = _read_piped()
     else:
-        if "-" not in words and _is_piped():
+        if "-" not in words and is_piped():
             _refuse_silence(
                 PATIENCE, "</dev/null behind the command asks without it, and - behind the question waits for it"
             )
@@ -64,13 +64,17 @@ def replace_undecodable(text: str) -> str:
     return text.encode(errors="surrogateescape").decode(errors="replace")
 
 
-def _is_piped() -> bool:
-    """Return whether something can come: a terminal, and the null device, send nothing."""
+def is_piped(*, by_socket: bool = True) -> bool:
+    """Return whether something can come: a terminal, and the null device, send nothing.
+
+    Args:
+        by_socket: whether a socket counts, which a process may have been given that nobody writes to.
+    """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (OSError, ValueError, AttributeError):  # closed, or none at all
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or (by_socket and stat.S_ISSOCK(mode))
 
 
 def _await_question() -> None:

@@ -4,21 +4,12 @@ import contextlib
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Protocol
 
-__all__ = ["LineEditor", "edit_lines", "find_history_file", "read_lines"]
+__all__ = ["edit_lines", "find_history_file", "read_lines"]
 
 HISTORY_LENGTH = 1000
 PROMPT, MORE = "> ", ". "
 QUOTES = '"""'
-
-
-class LineEditor(Protocol):
-    """What the command needs of `readline`."""
-
-    def get_line_buffer(self) -> str:
-        """Return what stands in the line that is being typed."""
-        ...
 
 
 def read_lines(read_line: Callable[[str], str]) -> str:
@@ -42,12 +33,15 @@ def read_lines(read_line: Callable[[str], str]) -> str:
 
 
 @contextlib.contextmanager
-def edit_lines() -> Generator[LineEditor | None]:
-    """Make `input` edit its line and remember those before, of other days too; yields readline, None where there is none."""
+def edit_lines() -> Generator[Callable[[], str]]:
+    """Make `input` edit its line and remember those before, of other days too.
+
+    Yields what returns the line that is being typed, as far as that is known.
+    """
     try:
         import readline
     except ImportError:  # Windows
-        yield None
+        yield str
         return
     path = find_history_file()
     readline.set_history_length(HISTORY_LENGTH)
@@ -55,7 +49,7 @@ def edit_lines() -> Generator[LineEditor | None]:
         with contextlib.suppress(OSError):  # none yet, or it cannot be read
             readline.read_history_file(path)
     try:
-        yield readline
+        yield readline.get_line_buffer
     finally:
         if path is not None:
             mask = os.umask(0o077)  # what is asked may be private

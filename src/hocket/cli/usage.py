@@ -2,13 +2,16 @@
 
 import argparse
 import json
+import os
 import re
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hocket.cli.arguments import OneLineParser
 from hocket.cli.output import accept_any_text, print_lines
+from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:
     from hocket.ledger import LedgerTotal
@@ -33,16 +36,12 @@ def _parse_age(text: str) -> timedelta:
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.add_argument(
-        "ledger", metavar="LEDGER", help="a file (SQLite, or .jsonl), sqlite:///... or postgresql://..."
-    )
-    parser.add_argument(
-        "--by", metavar="NAMES", default="model", help="columns or metadata to group by: model,tenant (default: model)"
-    )
-    parser.add_argument("--since", metavar="AGE", type=_parse_age, help="only the last 90s, 30m, 12h, 7d, 4w")
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each group")
+    parser.declare("ledger LEDGER", "a file (SQLite, or .jsonl), sqlite:///... or postgresql://...")
+    parser.declare("--by NAMES", "columns or metadata to group by: model,tenant (default: model)", default="model")
+    parser.declare("--since AGE", "only the last 90s, 30m, 12h, 7d, 4w", type=_parse_age)
+    parser.declare("--json", "print a JSON object for each group")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -51,10 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     Raises:
         HocketError: there is no such ledger, or it cannot be read.
     """
-    import os
-
     from hocket._databases.urls import parse_address
-    from hocket.errors import InvalidInput
     from hocket.ledger import open_ledger
 
     accept_any_text()

@@ -7,7 +7,7 @@ import libcst as cst
 
 from hocket.migration.dotted import BRIDGE, read_dotted
 from hocket.migration.findings import Finding
-from hocket.migration.rooms import NOTES
+from hocket.migration.rooms import read_names
 from hocket.migration.staying import Stayer, StayingReader, find_home
 from hocket.migration.table import Place, find_module, find_place, is_langchain
 from hocket.migration.uses import ProgramReader
@@ -72,7 +72,7 @@ def write_import_from(
             _add_rooms(written, reader, binding, room)
         if isinstance(place, Place) and f"{module}.{name}" not in staying.stayers:
             written.moved += 1
-            note = NOTES.get(str(place))
+            note = read_names()["notes"].get(str(place))
             if note and (place.name != name or not module.startswith("langchain_core")):
                 shown = name if place.name == name else f"{name}, now {place.name}"
                 written.findings.append(Finding(line, shown, note, "check"))

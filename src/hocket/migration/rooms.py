@@ -1,41 +1,18 @@
 """Where LangChain's names are in hocket: rooms by module, and the names that another place, or another name, holds.
 
 Most names need no line here: a module's names are looked for in hocket's room of the same name (`hocket.migration.table`).
-What has no place stands in `hocket.migration.answers`.
+The single names stand in ``names.toml``. What has no place stands in `hocket.migration.answers`.
 """
 
+import functools
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
-__all__ = ["KEPT_NAMES", "MODULES", "NAMES", "NOTES", "PACKAGES", "ROOMS"]
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
 
-PACKAGES: frozenset[str] = frozenset(
-    {
-        "langchain",
-        "langchain_anthropic",
-        "langchain_chroma",
-        "langchain_classic",
-        "langchain_cohere",
-        "langchain_community",
-        "langchain_core",
-        "langchain_deepseek",
-        "langchain_experimental",
-        "langchain_fireworks",
-        "langchain_google_genai",
-        "langchain_google_vertexai",
-        "langchain_groq",
-        "langchain_huggingface",
-        "langchain_mcp_adapters",
-        "langchain_mistralai",
-        "langchain_ollama",
-        "langchain_openai",
-        "langchain_pinecone",
-        "langchain_postgres",
-        "langchain_text_splitters",
-        "langchain_together",
-        "langchain_xai",
-    }
-)
-"""The packages whose names are looked at; any other that begins with ``langchain`` is told of."""
+__all__ = ["MODULES", "ROOMS", "Names", "read_names"]
 
 _SCHEMA = ("messages", "documents", "prompts", "prompt_values", "output_parsers", "outputs", "agents", "runnables")
 _AGENTS = ("agents", "classic.agents", "tools", "retrievers")
@@ -92,91 +69,6 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
 }
 """LangChain's module, and those below it → the rooms of hocket that are looked at for its names, in this order."""
 
-NAMES: Mapping[str, str] = {
-    "langchain_core.exceptions.ContextOverflowError": "hocket.errors.ContextLengthExceeded",
-    "langchain_core.exceptions.LangChainException": "hocket.errors.HocketError",
-    "langchain_core.exceptions.ModelAPIError": "hocket.errors.ProviderUnavailable",
-    "langchain_core.exceptions.ModelAuthenticationError": "hocket.errors.AuthenticationError",
-    "langchain_core.exceptions.ModelConnectionError": "hocket.errors.ConnectionFailed",
-    "langchain_core.exceptions.ModelError": "hocket.errors.LLMError",
-    "langchain_core.exceptions.ModelInvalidRequestError": "hocket.errors.InvalidRequest",
-    "langchain_core.exceptions.ModelNotFoundError": "hocket.errors.ResourceNotFound",
-    "langchain_core.exceptions.ModelPermissionDeniedError": "hocket.errors.PermissionDenied",
-    "langchain_core.exceptions.ModelRateLimitError": "hocket.errors.RateLimitError",
-    "langchain_core.exceptions.ModelTimeoutError": "hocket.errors.RequestTimeout",
-    "langchain_core.language_models.fake_chat_models.FakeListChatModelError": "hocket.errors.FakeListLLMError",
-    "langchain_core.prompts.validate_f_string_template": "hocket.prompts.get_template_variables",
-    "langchain_core.output_parsers.PydanticBaseModel": "pydantic.BaseModel",
-    "langchain_core.runnables.RunnableBindingBase": "hocket.runnables.RunnableBinding",
-    "langchain_core.runnables.RunnableEachBase": "hocket.runnables.RunnableEach",
-    "langchain_core.runnables.StrEnum": "enum.StrEnum",
-    "langchain_core.tracers.AsyncRootListenersTracer": "hocket.tracers.RootListenersTracer",
-    "langchain_core.utils.aclosing": "contextlib.aclosing",
-    "langchain_core.utils.convert_to_secret_str": "hocket.remote.convert_to_secret_str",
-    "langchain_core.utils.from_env": "hocket.remote.from_env",
-    "langchain_core.utils.get_from_dict_or_env": "hocket.remote.get_from_dict_or_env",
-    "langchain_core.utils.get_from_env": "hocket.remote.get_from_env",
-    "langchain_core.utils.pre_init": "hocket.remote.pre_init",
-    "langchain_core.utils.secret_from_env": "hocket.remote.secret_from_env",
-    "langchain_core.utils.uuid7": "hocket.callbacks.new_run_id",
-    "langchain.hub": "hocket.prompts.hub",
-    "langchain.hub.pull": "hocket.prompts.hub.pull",
-    "langchain.pydantic_v1.BaseModel": "pydantic.BaseModel",
-    "langchain.pydantic_v1.Field": "pydantic.Field",
-    "langchain_core.pydantic_v1.BaseModel": "pydantic.BaseModel",
-    "langchain_core.pydantic_v1.Field": "pydantic.Field",
-    "langchain_core.pydantic_v1.SecretStr": "pydantic.SecretStr",
-    "langchain_core.pydantic_v1.ValidationError": "pydantic.ValidationError",
-    "langchain_core.utils.pydantic.create_model": "pydantic.create_model",
-    "langchain.chat_message_histories.ChatMessageHistory": "hocket.chat_history.InMemoryChatMessageHistory",
-    "langchain.memory.ChatMessageHistory": "hocket.chat_history.InMemoryChatMessageHistory",
-    "langchain.retrievers.document_compressors.CohereRerank": "hocket.providers.cohere.CohereRerank",
-    "langchain_cohere.rerank.CohereRerank": "hocket.providers.cohere.CohereRerank",
-    "langchain_community.chat_message_histories.ChatMessageHistory": "hocket.chat_history.InMemoryChatMessageHistory",
-    "langchain_community.chat_message_histories.SQLChatMessageHistory": "hocket.chat_history.open_history",
-    "langchain_community.document_loaders.Docx2txtLoader": "hocket.document_loaders.DocxLoader",
-    "langchain_community.document_loaders.PyMuPDFLoader": "hocket.document_loaders.PyPDFLoader",
-    "langchain_community.document_loaders.UnstructuredMarkdownLoader": "hocket.document_loaders.MarkdownLoader",
-    "langchain_deepseek.ChatDeepSeek": "hocket.providers.openai.compatible.deepseek",
-    "langchain_fireworks.ChatFireworks": "hocket.providers.openai.compatible.fireworks",
-    "langchain_groq.ChatGroq": "hocket.providers.openai.compatible.groq",
-    "langchain_openai.AzureChatOpenAI": "hocket.providers.openai.compatible.azure",
-    "langchain_openai.AzureOpenAI": "hocket.providers.openai.OpenAI",
-    "langchain_openai.AzureOpenAIEmbeddings": "hocket.providers.openai.OpenAIEmbeddings",
-    "langchain_together.ChatTogether": "hocket.providers.openai.compatible.together",
-    "langchain_xai.ChatXAI": "hocket.providers.openai.compatible.xai",
-    # What these offer beyond searching is checked by their arguments and methods.
-    "langchain.vectorstores.Chroma": "hocket.vectorstores.InMemoryVectorStore",
-    "langchain.vectorstores.FAISS": "hocket.vectorstores.InMemoryVectorStore",
-    "langchain_chroma.Chroma": "hocket.vectorstores.InMemoryVectorStore",
-    "langchain_community.vectorstores.Chroma": "hocket.vectorstores.InMemoryVectorStore",
-    "langchain_community.vectorstores.DocArrayInMemorySearch": "hocket.vectorstores.InMemoryVectorStore",
-    "langchain_community.vectorstores.FAISS": "hocket.vectorstores.InMemoryVectorStore",
-}
-"""LangChain's module and name → hocket's place, where the rooms do not have it under its own name."""
-
-KEPT_NAMES: Mapping[str, str] = {
-    "langchain_chroma.Chroma": "hocket.vectorstores.SQLiteVectorStore",
-    "langchain.vectorstores.Chroma": "hocket.vectorstores.SQLiteVectorStore",
-    "langchain_community.vectorstores.Chroma": "hocket.vectorstores.SQLiteVectorStore",
-}
-"""The same for programs that name a ``persist_directory``."""
-
-_STORE = "in memory, and exact; scores are similarities, where higher is nearer"
-_FILE_STORE = "its persist_directory is a file of SQLite's now, filled anew"
-NOTES: Mapping[str, str] = {
-    "hocket.agents.create_agent": "result['messages'] works as before; a stream gives events, and a tool that raises is "
-    "told to the model: see docs/agents.md",
-    "hocket.classic.agents.AgentExecutor": "a tool that raises is told to the model, and a stream has the result alone",
-    "hocket.chat_history.open_history": "its tables are its own: what LangChain stored is not read",
-    "hocket.prompts.hub": "nothing is fetched: its prompts are texts of hocket's, with the same variables",
-    "hocket.providers.openai.compatible.azure": "a function now: classes are compared with hocket.ChatOpenAI",
-    "hocket.vectorstores.InMemoryVectorStore": _STORE,
-    "hocket.vectorstores.SQLiteVectorStore": _FILE_STORE,
-    "pydantic.BaseModel": "pydantic's second version: validators are written another way",
-}
-"""hocket's place → what to look at in a program where a name of another package than langchain_core has moved there."""
-
 MODULES: Mapping[str, str] = {
     "langchain.schema": "hocket.messages",
     "langchain.text_splitter": "hocket.text_splitters",
@@ -189,3 +81,27 @@ MODULES: Mapping[str, str] = {
     "langchain_openai": "hocket.providers.openai",
 }
 """Modules that stand for a room of another name."""
+
+
+class Names(TypedDict):
+    """The names that have a line of their own.
+
+    Attributes:
+        places: LangChain's module and name → hocket's place, where the rooms do not have it under its own name.
+        places_of_files: the same for programs that name a ``persist_directory``.
+        notes: hocket's place → what to look at in a program where a name of another package than langchain_core has moved
+            there.
+    """
+
+    places: Mapping[str, str]
+    places_of_files: Mapping[str, str]
+    notes: Mapping[str, str]
+
+
+_FILE = TypeAdapter(Names)
+
+
+@functools.cache
+def read_names() -> Names:
+    """Return what ``names.toml`` says."""
+    return _FILE.validate_python(tomllib.loads(Path(__file__).with_name("names.toml").read_text("utf-8")))

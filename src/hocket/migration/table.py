@@ -9,9 +9,8 @@ import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hocket.migration.answers import ANSWERS, PACKAGE_ANSWERS, UNBRIDGED
-from hocket.migration.core_answers import OTHER_MEANINGS, Reason
-from hocket.migration.rooms import KEPT_NAMES, MODULES, NAMES, PACKAGES, ROOMS
+from hocket.migration.answers import OTHER_MEANINGS, Absence, read_answers
+from hocket.migration.rooms import MODULES, ROOMS, read_names
 
 __all__ = ["Absence", "Place", "find_module", "find_place", "is_langchain", "load_place"]
 
@@ -32,28 +31,10 @@ class Place:
         return f"{self.module}.{self.name}"
 
 
-@dataclass(frozen=True)
-class Absence:
-    """Why a name has no place.
-
-    Args:
-        reason: why, as the beginning of a sentence.
-        way_out: what to write or do instead.
-        is_bridged: whether it works as LangChain's own through `hocket.interop.langchain.from_langchain`.
-    """
-
-    reason: str
-    way_out: str
-    is_bridged: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.reason}; {self.way_out}"
-
-
 def is_langchain(module: str) -> bool:
     """Whether a module belongs to LangChain's packages."""
     package = module.partition(".")[0]
-    return package in PACKAGES or package.startswith("langchain_")
+    return package == "langchain" or package.startswith("langchain_")
 
 
 @functools.cache
@@ -66,7 +47,8 @@ def find_place(module: str, name: str, *, keeps_files: bool = False) -> Place | 
         keeps_files: whether the program keeps vectors on the disk.
     """
     module = _drop_classic(module)
-    names = {**NAMES, **KEPT_NAMES} if keeps_files else NAMES
+    known = read_names()
+    names = {**known["places"], **known["places_of_files"]} if keeps_files else known["places"]
     for parent in _list_parents(module):
         if moved := names.get(f"{parent}.{name}"):
             room, _, own = moved.rpartition(".")
@@ -75,7 +57,7 @@ def find_place(module: str, name: str, *, keeps_files: bool = False) -> Place | 
     for room in rooms:
         if _is_offered(room, name):
             return Place(room, name)
-    return _find_answer(module, name) or _answer_for(module, name)
+    return _find_answer(module, name) or _find_answer(module, "*") or read_answers()["*"]["*"]
 
 
 @functools.cache
@@ -147,24 +129,6 @@ def _is_offered(room: str, name: str) -> bool:
 
 
 def _find_answer(module: str, name: str) -> Absence | None:
-    """Return the answer that names this very name, of the module or one above it."""
-    for parent in _list_parents(module):
-        for names, answer in ANSWERS.get(parent, ()):
-            if name in names.split():
-                return _make_absence(module, answer)
-    return None
-
-
-def _answer_for(module: str, name: str) -> Absence:
-    """Return the answer for the rest of a module, of a package, or of everything."""
-    for parent in _list_parents(module):
-        for names, answer in ANSWERS.get(parent, ()):
-            if names == "*":
-                return _make_absence(module, answer)
-    package = module.partition(".")[0]
-    return _make_absence(module, PACKAGE_ANSWERS.get(package, PACKAGE_ANSWERS["*"]))
-
-
-def _make_absence(module: str, answer: Reason) -> Absence:
-    """Return an absence. What stays of langchain_core is parts of it, which no bridge makes hocket's."""
-    return Absence(*answer, is_bridged=not module.startswith("langchain_core") and answer not in UNBRIDGED)
+    """Return the answer for a name, of the module or one above it."""
+    answers = read_answers()
+    return next((answers[one][name] for one in _list_parents(module) if name in answers.get(one, ())), None)

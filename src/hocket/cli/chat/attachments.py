@@ -4,34 +4,18 @@ import base64
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hocket.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hocket.messages import HumanMessage
+from hocket.messages import HumanMessage
 
 __all__ = ["attach_files", "read_attachment"]
 
 MOST_BYTES = 50 * 2**20  # more than any provider takes in one request
 
-# How files begin, the type of their block, and their media type; "...." is any four bytes.
-_KINDS = (
-    (rb"\x89PNG\r\n\x1a\n", "image", "image/png"),
-    (rb"\xff\xd8\xff", "image", "image/jpeg"),
-    (rb"GIF8[79]a", "image", "image/gif"),
-    (rb"RIFF....WEBP", "image", "image/webp"),
-    (rb"%PDF-", "file", "application/pdf"),
-    (rb"RIFF....WAVE", "audio", "audio/wav"),
-    (rb"ID3|\xff[\xfb\xf3\xf2]", "audio", "audio/mpeg"),
-    (rb"fLaC", "audio", "audio/flac"),
-    (rb"OggS", "audio", "audio/ogg"),
-)
-
 Part = dict[str, str]
 
 
-def attach_files(question: str, names: Sequence[str]) -> "str | HumanMessage":
+def attach_files(question: str, names: Sequence[str]) -> str | HumanMessage:
     """Return a question with what is attached to it; one with texts alone stays a text, which every model reads.
 
     Args:
@@ -41,8 +25,6 @@ def attach_files(question: str, names: Sequence[str]) -> "str | HumanMessage":
     Raises:
         InvalidInput: a file cannot be read, is of no known kind, or is too large.
     """
-    from hocket.messages import HumanMessage
-
     parts = list(map(read_attachment, names))
     texts = [question, *(part["text"] for part in parts if part["type"] == "text")]
     others = [part for part in parts if part["type"] != "text"]
@@ -59,11 +41,14 @@ def read_attachment(name: str) -> Part:
     Raises:
         InvalidInput: it cannot be read, is of no known kind, or is too large.
     """
+    from hocket.messages.formats.blocks import guess_mime_type
+
     data = _read(name)
     shown = "standard input" if name == "-" else Path(name).name
-    kind, media_type = _find_kind(data)
-    if kind == "text":
+    media_type = guess_mime_type(base64.b64encode(data[:12]).decode())
+    if media_type is None:
         return {"type": "text", "text": f"{shown}:\n{_decode(name, data)}"}
+    kind = media_type.partition("/")[0].replace("application", "file")
     part = {"type": kind, "base64": base64.b64encode(data).decode(), "mime_type": media_type}
     return {**part, "filename": shown} if kind == "file" else part
 
@@ -81,15 +66,6 @@ def _read(name: str) -> bytes:
     if not data:
         raise InvalidInput(f"cannot attach {name}: it is empty")
     return data
-
-
-def _find_kind(data: bytes) -> tuple[str, str]:
-    import re
-
-    for beginning, kind, media_type in _KINDS:
-        if re.match(beginning, data, re.DOTALL):
-            return kind, media_type
-    return "text", "text/plain"
 
 
 def _decode(name: str, data: bytes) -> str:

@@ -1,18 +1,17 @@
 """From the command line to a session: which talk is gone on with, where this one is kept, and who answers it."""
 
 import argparse
-from typing import Any, cast
+from typing import cast
 
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.cli.chat.session import Model, Session, View
+from hocket.cli.chat.session import Session, View
 from hocket.cli.chat.talks import Talk, TalkSettings, find_last_talk, start_talk
 from hocket.cli.choice import OpenModel, choose_model, open_first_model, reopen_model, strip_secrets
 from hocket.cli.history import open_kept_history
 from hocket.cli.model_options import read_model_options
+from hocket.cli.schemas import answer_in_schema, parse_schema
 from hocket.conversation import Conversation
 from hocket.errors import InvalidInput
-from hocket.messages import AIMessage
-from hocket.runnables import Runnable
 
 __all__ = ["check_options", "open_session"]
 
@@ -65,10 +64,8 @@ def _find_talk(arguments: argparse.Namespace) -> Talk | None:
 
 def _open_history(arguments: argparse.Namespace, talk: Talk | None) -> BaseChatMessageHistory:
     """Return where the conversation is read from, and, unless it is not to be kept, written to."""
-    if talk is None:
+    if talk is None or arguments.session is not None:  # a session is refused without a history
         return open_kept_history(arguments.history, arguments.session)
-    if arguments.session is not None:
-        raise InvalidInput("--session names a conversation in a history: say which one, with --history")
     history = talk.history
     messages = history.messages  # a damaged file is told before anything is asked
     return history if arguments.is_kept else InMemoryChatMessageHistory(messages)
@@ -93,11 +90,9 @@ class _Chooser:
         self._tools = cast("list[str]", arguments.tools)
         self.base_url: str | None = arguments.base_url or before.base_url
         if arguments.schema is not None:
-            from hocket.cli.schemas import parse_schema
-
             self._schema = parse_schema(arguments.schema)
 
-    def first(self) -> Model:
+    def first(self) -> OpenModel:
         """Return the model to begin with."""
         name: str | None = self._arguments.model
         before = self._before
@@ -107,19 +102,16 @@ class _Chooser:
             return self._shape(reopen_model(before.model, before.address, self._options))
         return self._shape(open_first_model(name, self.base_url, self._options))
 
-    def __call__(self, name: str) -> Model:
+    def __call__(self, name: str) -> OpenModel:
         """Return the model of this name."""
         before = (self._before.model, self._before.address)
         return self._shape(choose_model(name, self.base_url, self._options, before))
 
-    def _shape(self, opened: OpenModel) -> Model:
-        answers: Runnable[Any, AIMessage] = opened.model
+    def _shape(self, opened: OpenModel) -> OpenModel:
         if self._schema is not None:
-            from hocket.cli.schemas import answer_in_schema
-
-            answers = answer_in_schema(opened.model, self._schema)
-        elif self._tools:
+            return opened._replace(answers=answer_in_schema(opened.model, self._schema))
+        if self._tools:
             from hocket.cli.chat.tools import answer_with_tools
 
-            answers = answer_with_tools(opened.model, self._tools)
-        return Model(opened.label, answers, opened.name, opened.address)
+            return opened._replace(answers=answer_with_tools(opened.model, self._tools))
+        return opened

@@ -7,21 +7,21 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 from hocket.cli.chat.answering import Outcome, ask_and_show, undo
 from hocket.cli.chat.attachments import attach_files, read_attachment
 from hocket.cli.chat.talks import Talk
+from hocket.cli.choice import OpenModel
 from hocket.cli.exits import report
 from hocket.cli.output import find_size, note, print_lines, wrap_line
 from hocket.cli.printer import Printer, read_reasoning
 from hocket.cli.standard_input import replace_undecodable
 from hocket.cli.terminal import edit_lines, read_lines
 from hocket.conversation import Conversation
-from hocket.messages import AIMessage, UsageMetadata
-from hocket.runnables import Runnable
+from hocket.messages import UsageMetadata
 
-__all__ = ["Model", "Session", "View"]
+__all__ = ["Session", "View"]
 
 _HELP = '''/model NAME   ask another model from here on; without NAME, say which one is asked
 /system TEXT  put instructions before the conversation; without TEXT, none
@@ -52,22 +52,6 @@ class View:
     is_object: bool = False
 
 
-class Model(NamedTuple):
-    """Who answers.
-
-    Attributes:
-        label: what it is called on the screen.
-        answers: the model.
-        name: with its provider.
-        address: of its server; None: it has none.
-    """
-
-    label: str
-    answers: Runnable[Any, AIMessage]
-    name: str
-    address: str | None
-
-
 class Session:
     """A conversation, its commands, and how it is shown.
 
@@ -84,7 +68,7 @@ class Session:
         self,
         conversation: Conversation,
         label: str,
-        choose_model: Callable[[str], Model],
+        choose_model: Callable[[str], OpenModel],
         view: View,
         talk: Talk | None,
         attached: Sequence[str] = (),
@@ -156,7 +140,7 @@ class Session:
             count = len(self._conversation.history.messages)
             before = f", and knows the {count} messages from before" if count else ""
             note(f"{self._label} is listening{before}; /help lists the commands, Ctrl-D ends")
-        with edit_lines() as editor:
+        with edit_lines() as find_typed:
             is_leaving = False
             while True:
                 try:
@@ -165,7 +149,7 @@ class Session:
                     print_lines([""], is_answer=False)  # the shell's prompt begins a line
                     return
                 except KeyboardInterrupt:
-                    if is_leaving and not (editor and editor.get_line_buffer()):
+                    if is_leaving and not find_typed():
                         raise
                     print_lines([""], is_answer=False)
                     note("Ctrl-C again, or Ctrl-D, ends")

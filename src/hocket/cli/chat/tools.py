@@ -5,31 +5,26 @@ model can go on. ``hocket agent`` keeps each call, and asks before it runs one.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-if TYPE_CHECKING:
-    from hocket.agents import AgentResult
-    from hocket.language_models import BaseChatModel
-    from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
-    from hocket.runnables import Runnable
+from hocket.agents import AgentResult, create_agent
+from hocket.cli.agent import load_named_tools, show_event
+from hocket.language_models import BaseChatModel
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
+from hocket.runnables import Runnable, RunnableGenerator
 
 __all__ = ["answer_with_tools"]
 
 
-def answer_with_tools(model: "BaseChatModel", names: Sequence[str]) -> "Runnable[object, AIMessage]":
+def answer_with_tools(model: BaseChatModel, names: Sequence[str]) -> Runnable[object, AIMessage]:
     """Return what has the model answer with the help of these tools.
 
     Raises:
         InvalidInput: there is no such tool.
     """
-    from hocket.agents import create_agent
-    from hocket.cli.agent import load_named_tools, show_event
-    from hocket.messages import AIMessageChunk
-    from hocket.runnables import RunnableGenerator
-
     agent = create_agent(model, load_named_tools(names))
 
-    async def answer(inputs: "AsyncIterator[list[BaseMessage]]") -> "AsyncIterator[AIMessageChunk]":
+    async def answer(inputs: AsyncIterator[list[BaseMessage]]) -> AsyncIterator[AIMessageChunk]:
         async for messages in inputs:
             last, facts = 0, dict[str, object]()
             async with agent.astream(messages) as events:
@@ -50,10 +45,8 @@ def answer_with_tools(model: "BaseChatModel", names: Sequence[str]) -> "Runnable
     return cast("Runnable[object, AIMessage]", RunnableGenerator(answer))
 
 
-def _sum_up(result: "AgentResult[str]", facts: "Mapping[str, object]") -> "AIMessageChunk":
+def _sum_up(result: AgentResult[str], facts: Mapping[str, object]) -> AIMessageChunk:
     """Return what a run came to, as the end of its answer: the tokens of all of its calls, and how the last one ended."""
-    from hocket.messages import AIMessageChunk
-
     ended = {name: facts[name] for name in ("finish_reason",) if name in facts}
     return AIMessageChunk(
         "",

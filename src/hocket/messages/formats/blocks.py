@@ -166,11 +166,11 @@ def as_base64(data: object) -> str | None:
 
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (rb"\x89PNG", "image/png"),
+    (rb"\x89PNG\r\n\x1a\n", "image/png"),
     (rb"\xff\xd8\xff", "image/jpeg"),
-    (rb"GIF8", "image/gif"),
+    (rb"GIF8[79]a", "image/gif"),
     (rb"RIFF....WEBP", "image/webp"),
-    (rb"%PDF", "application/pdf"),
+    (rb"%PDF-", "application/pdf"),
     (rb"RIFF....WAVE", "audio/wav"),
     (rb"ID3|\xff[\xfb\xf3\xf2]", "audio/mpeg"),
     (rb"fLaC", "audio/flac"),
