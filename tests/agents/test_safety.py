@@ -36,7 +36,7 @@ async def call(safety: SafetyManager, request: ToolCallRequest, *tools: BaseTool
         (message,) = await arun_tool_calls([request.tool_call], tools or [rm])
         return message
 
-    return await compose_tool_calls([safety], make)(request), made
+    return await compose_tool_calls([safety], make, {})(request), made
 
 
 async def test_a_tool_that_is_not_allowed_is_not_run() -> None:

@@ -25,7 +25,7 @@ from hocket.agents.state import RunRecord, RunState, is_valid, read_state
 from hocket.agents.steps import AgentFinish
 from hocket.agents.turn import TurnRunner, add_note, is_broken_off, is_paused, is_silent, read_answer
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, Unsupported
+from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.roles import calls_of
@@ -81,7 +81,7 @@ class AgentRun(Generic[Output]):
         inside = merge_configs(config, {"callbacks": [self._usage]})
         self._bounded = [one for one in find_usages(inside) if one.limit is not None]
         self._caller = ModelCaller(plan.format, inside, sink, backlog, plan.answer)
-        self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask)
+        self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask, inside)
         self._runner = CallRunner(
             plan.tools,
             inside,
@@ -143,9 +143,8 @@ class AgentRun(Generic[Output]):
         self._usage.earlier = state.tokens
         try:
             while result is None:
-                await (
-                    anyio.lowlevel.checkpoint()
-                )  # where nothing waits, no limit on time and no other task had its turn
+                # where nothing waits, no limit on time and no other task had its turn
+                await anyio.lowlevel.checkpoint()
                 result = await self._make_step()
         except BaseException as error:
             is_left = self._sink is not None and self._sink.closed
@@ -183,6 +182,8 @@ class AgentRun(Generic[Output]):
             return await self._reach_limit("model_calls")
         except BudgetExceeded:
             return await self._reach_limit("budget")
+        except StopRun as stop:  # of a hook
+            return await self._finish("stopped", stop.value)
         calls = calls_of(reply)
         if calls and FEEDBACK not in reply.response_metadata:
             return await self._run_turn(self._sort_calls(reply, calls), calls, is_new=True)
@@ -331,6 +332,8 @@ class AgentRun(Generic[Output]):
             return await self._finish(limit, await self._ask_for_answer())
         except (_OverLimitError, BudgetExceeded):
             return await self._finish(limit, None)
+        except StopRun as stop:
+            return await self._finish("stopped", stop.value)
 
     async def _ask_for_answer(self) -> Any:
         """Return the answer that the model gives when it may call no tools any more; None: it gives none."""

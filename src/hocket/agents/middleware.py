@@ -17,7 +17,8 @@ from hocket._runtime.runtime import ASYNC
 from hocket.errors import InvalidHook
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.content import FieldsView
-from hocket.runnables import Runnable
+from hocket.runnables import Runnable, RunnableConfig
+from hocket.runnables.config import set_config_context
 from hocket.tools import BaseTool
 
 __all__ = [
@@ -113,7 +114,8 @@ class AgentMiddleware:
 
     A hook may look at the request, change it (``request.override(...)``), call ``handler`` once, several times or not at
     all, and look at what it returns. What it raises ends the run if it wraps the model, and is told to the model if it
-    wraps a tool. One object serves all runs of its agent, at once.
+    wraps a tool; `StopRun` ends the run with its value in both. A model that a hook asks is inside the run: on its bill,
+    under its limits, heard by its handlers, with its metadata. One object serves all runs of its agent, at once.
 
     Raises:
         InvalidHook: a subclass defines a hook of LangChain's that hocket never calls, such as ``before_model``.
@@ -141,40 +143,48 @@ class AgentMiddleware:
         return handler(request)
 
 
-def compose_model_calls(middleware: Sequence[AgentMiddleware], innermost: ModelHandler) -> ModelHandler:
-    """Return ``innermost`` within the hooks of the model, the first middleware's outermost."""
+def compose_model_calls(
+    middleware: Sequence[AgentMiddleware], innermost: ModelHandler, config: RunnableConfig
+) -> ModelHandler:
+    """Return ``innermost`` within the hooks of the model, the first middleware's outermost, which are inside a run."""
     own = (one for one in middleware if has_own_definition(type(one), AgentMiddleware, "wrap_model_call"))
-    return _nest([one.wrap_model_call for one in own], innermost, AIMessage)
+    return _nest([one.wrap_model_call for one in own], innermost, AIMessage, config)
 
 
-def compose_tool_calls(middleware: Sequence[AgentMiddleware], innermost: ToolHandler) -> ToolHandler:
-    """Return ``innermost`` within the hooks of the tools, the first middleware's outermost."""
+def compose_tool_calls(
+    middleware: Sequence[AgentMiddleware], innermost: ToolHandler, config: RunnableConfig
+) -> ToolHandler:
+    """Return ``innermost`` within the hooks of the tools, the first middleware's outermost, which are inside a run."""
     own = (one for one in middleware if has_own_definition(type(one), AgentMiddleware, "wrap_tool_call"))
-    return _nest([one.wrap_tool_call for one in own], innermost, ToolMessage)
+    return _nest([one.wrap_tool_call for one in own], innermost, ToolMessage, config)
 
 
 def _nest(
-    hooks: Sequence[Hook[Request]], innermost: Handler[Request, Message], kind: type[Message]
+    hooks: Sequence[Hook[Request]], innermost: Handler[Request, Message], kind: type[Message], config: RunnableConfig
 ) -> Handler[Request, Message]:
     handler = innermost
     for hook in reversed(hooks):
-        handler = _Wrapped(hook, handler, kind)
+        handler = _Wrapped(hook, handler, kind, config)
     return handler
 
 
 class _Wrapped(Generic[Request, Message]):
-    """A handler within a hook."""
+    """A handler within a hook, whose own calls are inside the run of a config."""
 
-    def __init__(self, hook: Hook[Request], handler: Handler[Request, Message], kind: type[Message]) -> None:
+    def __init__(
+        self, hook: Hook[Request], handler: Handler[Request, Message], kind: type[Message], config: RunnableConfig
+    ) -> None:
         self._hook = hook
         self._handler = handler
         self._kind = kind
+        self._config = config
 
     async def __call__(self, request: Request) -> Message:
-        if inspect.iscoroutinefunction(self._hook):
-            message: object = await self._hook(request, self._handler)
-        else:
-            (message,) = await ASYNC.call_sync(self._call_boxed, request)
+        with set_config_context(self._config):
+            if inspect.iscoroutinefunction(self._hook):
+                message: object = await self._hook(request, self._handler)
+            else:
+                (message,) = await ASYNC.call_sync(self._call_boxed, request)
         if not isinstance(message, self._kind):
             name = getattr(self._hook, "__qualname__", repr(self._hook))
             got = type(message).__name__

@@ -97,7 +97,7 @@ class TurnRunner:
         self._at_once = at_once
         self._finish_last = finish_last
         self._tells_actions = run.has_listener("on_agent_action")
-        self._handler: ToolHandler = compose_tool_calls(middleware, self._answer)
+        self._handler: ToolHandler = compose_tool_calls(middleware, self._answer, runner.config)
         self._is_wrapped = self._handler != self._answer
 
     async def run(self, turn: ToolTurn, announce: Callable[[AIMessage], Awaitable[None]] | None = None) -> None:

@@ -36,6 +36,9 @@ class CallRunner:
         config: for the run of each tool.
         injected: values of injected arguments, by name.
 
+    Attributes:
+        config: the same.
+
     Raises:
         InvalidInput: a limit is not above 0.
     """
@@ -58,7 +61,7 @@ class CallRunner:
         self._timeout = timeout
         self._timeouts = timeouts or {}
         self._max_result_chars = max_result_chars
-        self._config = config
+        self.config: RunnableConfig = config
         self._injected = injected or {}
         self._stops: list[tuple[Call, StopRun]] = []
         self._unreturned: dict[str, ToolMessage] = {}  # by the ids of the calls
@@ -132,7 +135,7 @@ class CallRunner:
         given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
         given |= {key: self._injected[key] for key in hidden if key in self._injected}
         seconds = self._timeouts.get(tool.name, self._timeout if tool.timeout is None else tool.timeout)
-        job = Job(given, call_id, self._config, timeout=seconds, explain=True)
+        job = Job(given, call_id, self.config, timeout=seconds, explain=True)
         try:
             output = await run_tool(tool, ASYNC, job)
         except BaseException:
