@@ -85,9 +85,9 @@ async def test_a_report_is_printed_as_a_table() -> None:
     report = await abenchmark_prompts(RunnableLambda(answer), CASES, TEMPLATES, [add])
     assert str(report).splitlines() == [
         "prompt    success  parse errors  turns  tokens  failed runs",
-        "standard      50%             0      2       0            0",
-        "detailed      50%             0      3       0            0",
-        "concise       50%             1      3       0            0",
+        "standard      50%             0      2      20            0",
+        "detailed      50%             0      3      30            0",
+        "concise       50%             1      3      30            0",
     ]
     chinese = await abenchmark_prompts(RunnableLambda(answer), CASES[1:], tools=[add], language="zh")
     assert [line.split()[0] for line in str(chinese).splitlines()] == ["prompt", "标准", "详细", "简洁"]

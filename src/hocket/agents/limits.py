@@ -125,6 +125,7 @@ class RunUsage(UsageMetadataCallbackHandler):
 
     Attributes:
         limit: the same.
+        heard: replies of models.
         unknown: replies that reported no usage.
         earlier: tokens that the run has used before this call, by its history.
     """
@@ -132,13 +133,23 @@ class RunUsage(UsageMetadataCallbackHandler):
     def __init__(self, limit: int | None = None) -> None:
         super().__init__()
         self.limit: int | None = limit
+        self.heard: int = 0
         self.unknown: int = 0
         self.earlier: int = 0
+        self._unheard: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 
     def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Add the usage of a reply."""
         super().on_llm_end(response, **kwargs)
-        self.unknown += not any(_has_price(one) for candidates in response.generations for one in candidates)
+        self.heard += 1
+        self.unknown += not any(_has_priced_reply(one) for candidates in response.generations for one in candidates)
+
+    def add_reply(self, reply: AIMessage) -> None:
+        """Add the usage of a reply that no model has given: a function's, of which no handler hears."""
+        if not _is_priced(reply):
+            self.unknown += 1
+        elif reply.usage_metadata is not None and not reply.response_metadata.get("cache_hit"):
+            self._unheard = add_usage(self._unheard, reply.usage_metadata)
 
     def allows(self, tokens: int) -> bool:
         """Whether so many tokens more are within the limit."""
@@ -147,7 +158,7 @@ class RunUsage(UsageMetadataCallbackHandler):
     @property
     def total(self) -> UsageMetadata:
         """The tokens of all models together."""
-        total: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+        total = self._unheard
         for usage in self.usage_metadata.values():
             total = add_usage(total, usage)
         return total
@@ -160,12 +171,14 @@ def find_usages(config: RunnableConfig) -> list[RunUsage]:
     return [one for one in handlers if isinstance(one, RunUsage)]
 
 
-def _has_price(candidate: object) -> bool:
+def _has_priced_reply(candidate: object) -> bool:
     """Whether it is known what a candidate cost: it says so, or it came out of a cache."""
     message = candidate.message if isinstance(candidate, ChatGeneration) else None
-    if not isinstance(message, AIMessage):
-        return False
-    return message.usage_metadata is not None or bool(message.response_metadata.get("cache_hit"))
+    return isinstance(message, AIMessage) and _is_priced(message)
+
+
+def _is_priced(reply: AIMessage) -> bool:
+    return reply.usage_metadata is not None or bool(reply.response_metadata.get("cache_hit"))
 
 
 class RepeatCounter:

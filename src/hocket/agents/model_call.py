@@ -15,6 +15,7 @@ from hocket._runtime.runtime import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.compact import compact
 from hocket.agents.events import AgentEvent, Backlog, ChunkEvent
+from hocket.agents.limits import find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import AnswerFilter, TextFormat
@@ -127,6 +128,7 @@ class ModelCaller:
     ) -> None:
         self._format = format
         self._config = config
+        self._usages = find_usages(config)
         self._sink = sink
         self._backlog = backlog
         self._typed = typed
@@ -205,12 +207,18 @@ class ModelCaller:
         sink: "_ChunkSink | None",
     ) -> AIMessage:
         asked, kwargs = [*messages], dict(options)
+        heard = [one.heard for one in self._usages]
         if sink is None:
             reply = await model._invoke(ASYNC, asked, self._config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         else:
             await model._produce(ASYNC, asked, self._config, kwargs, sink)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             reply = await sink.finish()
-        return cast(AIMessage, message_chunk_to_message(_check_reply(reply)))
+        _check_reply(reply)
+        # The run's own usage hears of nothing else meanwhile: where it heard nothing, a function has answered.
+        if any(one.heard == before for one, before in zip(self._usages, heard, strict=True)):
+            for one in self._usages:
+                one.add_reply(reply)
+        return cast(AIMessage, message_chunk_to_message(reply))
 
 
 def refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
