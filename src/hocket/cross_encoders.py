@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from hocket._runtime.definitions import EitherVerb
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC
 
 __all__ = ["BaseCrossEncoder"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlia
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.errors import BudgetError, InvalidHook, InvalidInput, LLMError
 from hocket.load.serializable import Serializable
 
@@ -212,7 +212,7 @@ def _state(attempt: int) -> Any:
 async def retry_async(
     go: Callable[[int], Awaitable[T]],
     policy: RetryPolicy,
-    runtime: Runtime,
+    mode: Mode,
     *,
     limit: float,
     ends_at: Callable[[], float | None],
@@ -224,7 +224,7 @@ async def retry_async(
     Args:
         go: makes one, given its number, from 1.
         policy: what is tried again, how often, and when.
-        runtime: where the pauses are spent.
+        mode: where the pauses are spent.
         limit: of the budget, if this is the outermost loop.
         ends_at: returns the deadline, by the clock: a pause that would not end before it is not begun.
         may_repeat: whether another attempt would do no harm.
@@ -251,4 +251,4 @@ async def retry_async(
                 failure = Failure(number, error, pause)
             await tell(failure)
             del failure  # its traceback holds this frame
-            await runtime.sleep(pause)
+            await mode.sleep(pause)

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from hocket._databases.writes import finish_write
 from hocket._runtime.definitions import Twins
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 
 __all__ = ["BaseStore", "ByteStore", "InMemoryBaseStore", "InMemoryByteStore", "InMemoryStore", "InvalidKeyException"]

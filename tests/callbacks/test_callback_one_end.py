@@ -410,9 +410,9 @@ async def test_a_handler_that_refuses_the_error(count: int) -> None:
 
 async def test_a_handler_that_hangs_at_the_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """It gets a few seconds; the handlers behind it are told, the answer arrives, and the failure is on the record."""
-    import hocket._runtime.runtime as runtime
+    import hocket._runtime.mode as mode
 
-    monkeypatch.setattr(runtime, "END_GRACE", 0.02)
+    monkeypatch.setattr(mode, "END_GRACE", 0.02)
 
     async def hang(event: Event) -> None:
         if event.name == "on_llm_end":
@@ -428,9 +428,9 @@ async def test_a_handler_that_hangs_at_the_end_is_cut_off(monkeypatch: pytest.Mo
 
 async def test_a_handler_that_hangs_in_its_thread_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for one that holds up its worker thread, which cannot be stopped."""
-    import hocket._runtime.runtime as runtime
+    import hocket._runtime.mode as mode
 
-    monkeypatch.setattr(runtime, "END_GRACE", 0.02)
+    monkeypatch.setattr(mode, "END_GRACE", 0.02)
     release = threading.Event()
 
     def hang(event: Event) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hocket._runtime.runtime import BLOCKING
+from hocket._runtime.mode import BLOCKING
 from hocket.callbacks import (
     AsyncCallbackHandler,
     BaseCallbackHandler,

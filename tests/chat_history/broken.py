@@ -11,7 +11,7 @@ from typing import ClassVar
 import anyio
 import pytest
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.messages import AIMessage, BaseMessage
 from hocket.testing import ChatHistoryConformance

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from hocket._databases import writes
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.messages import AIMessage, BaseMessage, HumanMessage
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from hocket._databases.circuit import FAILURES, PAUSE, QUIET, Circuit
-from hocket._runtime.runtime import ASYNC, BLOCKING, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket.errors import StoreError, StoreUnavailable
 from hocket.testing import VirtualClock
 

@@ -27,7 +27,7 @@ import pytest
 from hocket._pipeline import single_flight
 from hocket._runtime.cancellation import hidden_tasks
 from hocket._runtime.detached import spawn
-from hocket._runtime.runtime import resume
+from hocket._runtime.mode import resume
 from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.errors import LLMError
 from hocket.language_models import BaseLLM

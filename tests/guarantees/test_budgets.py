@@ -18,15 +18,15 @@ class WaitingAccounts(MemoryAccounts):
 
     is_local = False
 
-    async def ask(self, runtime: Any, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Any, inquiry: Inquiry) -> Verdict:
         await anyio.lowlevel.checkpoint()
-        verdict = await super().ask(runtime, inquiry)
+        verdict = await super().ask(mode, inquiry)
         await anyio.lowlevel.checkpoint()
         return verdict
 
-    async def settle(self, runtime: Any, account: Account, id: str, amounts: Amounts) -> bool:
+    async def settle(self, mode: Any, account: Account, id: str, amounts: Amounts) -> bool:
         await anyio.lowlevel.checkpoint()
-        is_settled = await super().settle(runtime, account, id, amounts)
+        is_settled = await super().settle(mode, account, id, amounts)
         await anyio.lowlevel.checkpoint()
         return is_settled
 

@@ -39,7 +39,7 @@ class RecordingReserver:
         return self
 
     async def settle(self, end: AttemptEnd) -> None:
-        if not self.is_local and self.attempts[-1].runtime.is_async:
+        if not self.is_local and self.attempts[-1].mode.is_async:
             await anyio.lowlevel.checkpoint()
         self.ends.append(end)
         self.log.append(f"{self.name} settles {end.outcome}")

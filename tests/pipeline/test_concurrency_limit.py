@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from hocket import BaseChatModel, FakeListChatModel
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.caches import InMemoryCache
 from hocket.errors import ProviderUnavailable, TotalTimeout
 from hocket.retries import RetryPolicy

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from hocket._pipeline.attempts import with_attempt_deadlines
 from hocket._pipeline.observe import with_total_deadline
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.caches import InMemoryCache
 from hocket.errors import (
     FirstTokenTimeout,

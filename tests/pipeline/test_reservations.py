@@ -59,7 +59,7 @@ def test_sync_verbs_reserve_too() -> None:
         model.invoke("hi")
         assert list(model.stream("hi"))
     assert [end.outcome for end in reserver.ends] == ["ok", "ok"]
-    assert not any(attempt.runtime.is_async for attempt in reserver.attempts)
+    assert not any(attempt.mode.is_async for attempt in reserver.attempts)
 
 
 async def test_nothing_is_reserved_for_an_answer_from_the_cache() -> None:

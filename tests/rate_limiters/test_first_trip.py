@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.rate_limiters.limits import RateLimits, Tokens
 from hocket.rate_limiters.opening import LaterStore
 from hocket.rate_limiters.shared_line import PATIENCE, SharedLine

@@ -19,7 +19,7 @@ class Text(PureRunnable[Any, str]):
 
     _run_type = "parser"
 
-    async def _compute(self, runtime: Any, input: Any) -> str:
+    async def _compute(self, mode: Any, input: Any) -> str:
         return str(input.content)
 
     def _incremental(self) -> Any:

@@ -63,7 +63,7 @@ class OwnSyncStream(Runnable[str, str]):
 class Swapping(PureRunnable[str, str]):
     """What prompts and parsers are made of: piece by piece."""
 
-    async def _compute(self, runtime: Any, input: str) -> str:
+    async def _compute(self, mode: Any, input: str) -> str:
         return input.swapcase()
 
     def _incremental(self) -> Any:

@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink, Stream, finish_streams
 
 Finish = Callable[[Callable[[], Awaitable[None]]], Awaitable[object]]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
+from hocket._runtime.mode import ASYNC, BLOCKING
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING
 from hocket._runtime.stream import BOUND, Sink, SyncStream
 from hocket.errors import BlockingCallWarning
 

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from hocket._runtime import runtime
+from hocket._runtime import mode
 from hocket._runtime.stream import Sink, Stream
 from hocket._runtime.thread_stream import BOUND, from_thread
 
@@ -121,7 +121,7 @@ async def test_a_cancelled_reader_leaves_at_once_and_the_thread_ends() -> None:
 async def test_a_reader_who_leaves_before_there_is_a_thread_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that waited for a free thread is not begun once nobody wants it: it might cost money."""
     full = anyio.CapacityLimiter(1)
-    monkeypatch.setattr(runtime, "thread_limiter", lambda token: full)
+    monkeypatch.setattr(mode, "thread_limiter", lambda token: full)
     work = Work()
     async with full:
         with anyio.move_on_after(0.01):

@@ -7,7 +7,7 @@ import warnings
 import pytest
 from blockbuster import BlockingError
 
-from hocket._runtime.runtime import BLOCKING
+from hocket._runtime.mode import BLOCKING
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import anyio
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.testing import VectorStoreConformance

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import anyio
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.errors import StoreError, StoreUnavailable
 
 __all__ = ["Circuit"]
@@ -59,11 +59,11 @@ class Circuit:
         """Whether the store is left alone now. (Open as an electric circuit is: Nygard's circuit breaker.)"""
         return self._failures >= FAILURES and clock.current().now() < self._left_alone_until
 
-    async def run(self, runtime: Runtime, job: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, mode: Mode, job: Callable[[], Awaitable[T]]) -> T:
         """Do some work on the store.
 
         Args:
-            runtime: the caller's. On the blocking one ``job`` does not suspend.
+            mode: the caller's. In the blocking one ``job`` does not suspend.
             job: the work. Where it takes too long it is cancelled while it waits.
 
         Raises:
@@ -74,7 +74,7 @@ class Circuit:
             self._let_one_through()
         began = clock.current().now()
         try:
-            patience = self.patience if runtime.is_async else None
+            patience = self.patience if mode.is_async else None
             result = await (job() if patience is None else self._await(job, patience))
         except StoreError as error:
             self._record_failure(error, began)

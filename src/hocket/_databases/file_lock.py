@@ -12,7 +12,7 @@ from contextlib import suppress
 from hocket._databases.own_files import OWNER_ONLY, make_directory
 from hocket._databases.writes import finish_write
 from hocket._runtime.fork import after_fork
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import HocketError
 
 __all__ = ["FileLock", "lock_file", "try_lock_file"]

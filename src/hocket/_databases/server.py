@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from hocket._databases.clients import connection_limiter, shared_client
 from hocket._databases.urls import drop_secrets, find_url_secrets
-from hocket._runtime.runtime import ASYNC, drive
+from hocket._runtime.mode import ASYNC, drive
 from hocket._secrets import Secret, redact
 from hocket.errors import DroppedStateWarning, HocketError
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.messages import UsageMetadata
 
 __all__ = ["Attempt", "AttemptEnd", "LedgerLike", "Outcome", "ReplyHead", "Reservation", "Reserver", "TokenNeed"]
@@ -69,7 +69,7 @@ class Attempt(Protocol):
     """What is known of an attempt before it is made."""
 
     @property
-    def runtime(self) -> Runtime:
+    def mode(self) -> Mode:
         """Where the call runs."""
         ...
 

@@ -119,7 +119,7 @@ class MeteredAttempt(Attempt, ABC):
         outcome: Outcome = "failed"
         if self._is_closed:
             outcome = "closed"
-        elif self.runtime.is_async and is_cancellation(error):
+        elif self.mode.is_async and is_cancellation(error):
             outcome = "cancelled"
         if not self._has_answered and (self._began_at is None or is_unbilled(error)):
             return self._end(outcome, NOTHING, is_billed=False, error=error)
@@ -162,13 +162,11 @@ async def reserve_first(attempt: MeteredAttempt, reservers: Sequence[Reserver], 
         result = await _listen(attempt, make)
     except BaseException as error:
         if held:
-            await attempt.runtime.run_shielded(_settle_failure(attempt, held, error))
+            await attempt.mode.run_shielded(_settle_failure(attempt, held, error))
         raise
     if held:
         settling = _settle_all(held, attempt.succeed(result))
-        await (
-            settling if all(one.is_local for one in held) else attempt.runtime.run_shielded(_limit(attempt, settling))
-        )
+        await (settling if all(one.is_local for one in held) else attempt.mode.run_shielded(_limit(attempt, settling)))
     return result
 
 
@@ -198,7 +196,7 @@ async def _settle_all(held: Sequence[Reservation], end: AttemptEnd) -> None:
 
 async def _limit(attempt: MeteredAttempt, settling: Awaitable[None]) -> None:
     """Await the end of an attempt for a few seconds."""
-    if not await attempt.runtime.finish_within_grace(settling):
+    if not await attempt.mode.finish_within_grace(settling):
         _log.warning("what was reserved for a call of %s could not be settled in time", attempt.model)
 
 

@@ -47,7 +47,7 @@ class HookedModel(Protocol):
 
 async def ask_hook(call: Call) -> Any:
     """Have the model answer. An error of its server gets the part of the answer that had come (`LLMError.partial`)."""
-    request, is_async = call.request, call.runtime.is_async
+    request, is_async = call.request, call.mode.is_async
     model: HookedModel = request.model
     hooks = model._hooks
     prompt = [*request.prompts] if call.answer.takes_list else request.prompts[0]
@@ -65,7 +65,7 @@ async def ask_hook(call: Call) -> Any:
             if is_async:
                 await _emit_offload(call)
             kwargs = _hook_kwargs(call, hooks.generate_takes_run, for_sync=True)
-            result = await call.runtime.call_sync(_call_hook, model._generate, prompt, **kwargs)
+            result = await call.mode.call_sync(_call_hook, model._generate, prompt, **kwargs)
     except BaseException as error:
         call.delivery.is_billed = not is_unbilled(error)
         if isinstance(error, LLMError) and error.partial is None and call.delivery.has_begun:
@@ -81,7 +81,7 @@ async def ask_hook(call: Call) -> Any:
 
 def _choose(call: Call, hooks: Hooks) -> Callable[[Call], Awaitable[Any]] | None:
     """Return what asks a hook that streams, or the same hook for each of several prompts; None: `_generate` answers."""
-    is_async, several = call.runtime.is_async, len(call.request.prompts) > 1  # a stream hook takes one prompt
+    is_async, several = call.mode.is_async, len(call.request.prompts) > 1  # a stream hook takes one prompt
     if call.request.streaming and is_async and hooks.astream:
         return _fold_async
     if call.request.streaming and hooks.stream:
@@ -177,7 +177,7 @@ async def _fold_async(call: Call) -> Any:
     except BaseException:
         close = getattr(cast(object, chunks), "aclose", None)
         if close is not None:
-            await call.runtime.finish_within_grace(close())
+            await call.mode.finish_within_grace(close())
         raise
     return call.delivery.fold.result()
 
@@ -231,7 +231,7 @@ def with_attempt_deadlines(call_next: Next) -> Next:
     """Return ``call_next`` within the call's limits on each attempt, if it has any."""
 
     def start(call: Call) -> Awaitable[Any]:
-        if not call.runtime.is_async:
+        if not call.mode.is_async:
             return call_next(call)
         limits = call.limits.timeout
         if limits is None and connect_limit.get() is None:
@@ -292,7 +292,7 @@ def _make_attempts(call: Call, call_next: Next, policy: RetryPolicy) -> Awaitabl
     return retry_async(
         attempt,
         policy,
-        call.runtime,
+        call.mode,
         limit=policy.max_attempts,
         ends_at=lambda: call.limits.ends_at,
         may_repeat=lambda: not call.delivery.has_handed_out,

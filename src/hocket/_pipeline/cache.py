@@ -85,7 +85,7 @@ def with_cache(
             _warn_of_local_key(cache, key, call.request.class_name)
         lease = None if is_local or stored is Look.FAILED else cache.lease  # one wait for a store that fails is enough
         get = functools.partial(_get, cache, key, lease, call_next)
-        share = functools.partial(_share, cache, key) if call.runtime.is_async else _get_alone
+        share = functools.partial(_share, cache, key) if call.mode.is_async else _get_alone
         ask = functools.partial(share, hit_listeners, get)
         return await (ask(call) if run is None else run(call, ask))
 

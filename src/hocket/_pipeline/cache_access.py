@@ -37,7 +37,7 @@ _log = logging.getLogger("hocket.caches")
 async def look_up(call: Call, cache: BaseCache, key: CacheKey) -> list[Generation] | Look:
     """Return what ``cache`` holds under ``key``; anything but a list of candidates is nothing."""
     try:
-        stored: object = await cache.alookup(*key) if call.runtime.is_async else cache.lookup(*key)
+        stored: object = await cache.alookup(*key) if call.mode.is_async else cache.lookup(*key)
     except StoreError:
         return Look.FAILED
     except Exception as error:
@@ -56,8 +56,8 @@ async def store(call: Call, cache: BaseCache, key: CacheKey, candidates: list[Ge
     with _logging(cache, "could not be written"):
         await (
             cache.aupdate(*key, candidates)
-            if call.runtime.is_async
-            else call.runtime.call_sync(cache.update, *key, candidates)
+            if call.mode.is_async
+            else call.mode.call_sync(cache.update, *key, candidates)
         )
         return True
     return False
@@ -67,7 +67,7 @@ async def take_claim(call: Call, cache: BaseCache, key: CacheKey, lease: float) 
     """Claim an answer; None: somebody else is asking for it. `FAILED`: nobody knows."""
     with _logging(cache, "could not be claimed"):
         return await (
-            cache.aclaim(*key, lease) if call.runtime.is_async else call.runtime.call_sync(cache.claim, *key, lease)
+            cache.aclaim(*key, lease) if call.mode.is_async else call.mode.call_sync(cache.claim, *key, lease)
         )
     return FAILED
 
@@ -75,8 +75,8 @@ async def take_claim(call: Call, cache: BaseCache, key: CacheKey, lease: float) 
 async def release(call: Call, cache: BaseCache, claim: Claim) -> None:
     """Give up a claim, for a few seconds at most; where that fails, its lease runs out."""
     with _logging(cache, "could not be released"):
-        releasing = claim.arelease() if call.runtime.is_async else call.runtime.call_sync(claim.release)
-        await call.runtime.finish_within_grace(releasing)
+        releasing = claim.arelease() if call.mode.is_async else call.mode.call_sync(claim.release)
+        await call.mode.finish_within_grace(releasing)
 
 
 @contextlib.contextmanager

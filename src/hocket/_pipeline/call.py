@@ -15,7 +15,7 @@ from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from hocket.messages import UsageMetadata
@@ -282,7 +282,7 @@ class Call:
     Args:
         answer: the kind of answer.
         request: what is asked.
-        runtime: where it runs.
+        mode: where it runs.
         limits: on time and attempts.
         runs: what handlers are told.
 
@@ -292,20 +292,20 @@ class Call:
         need: what an attempt may use at most; None: nobody has asked.
     """
 
-    __slots__ = ("answer", "delivery", "limits", "need", "request", "result", "runs", "runtime")
+    __slots__ = ("answer", "delivery", "limits", "mode", "need", "request", "result", "runs")
 
     def __init__(
         self,
         answer: AnswerKind[Any, Any],
         request: CallRequest,
-        runtime: Runtime,
+        mode: Mode,
         limits: CallLimits = NO_LIMITS,
         runs: Runs = NO_RUNS,
         delivery: Delivery | None = None,
     ) -> None:
         self.answer: AnswerKind[Any, Any] = answer
         self.request: CallRequest = request
-        self.runtime: Runtime = runtime
+        self.mode: Mode = mode
         self.limits: CallLimits = limits
         self.runs: Runs = runs
         self.delivery: Delivery = delivery or Delivery(answer, request, runs, limits)
@@ -321,7 +321,7 @@ class Call:
         run = self.runs.first
         if run is not None:
             return run
-        cls = AsyncCallbackManagerForLLMRun if self.runtime.is_async else CallbackManagerForLLMRun
+        cls = AsyncCallbackManagerForLLMRun if self.mode.is_async else CallbackManagerForLLMRun
         return cls(self.request.run_ids[0], [], [])
 
     def failure_response(self, error: BaseException) -> LLMResult:
@@ -332,7 +332,7 @@ class Call:
     async def estimate_need(self) -> TokenNeed:
         """Return what an attempt may use at most, counted once."""
         if self.need is None:
-            need: TokenNeed = await self.request.model._estimate_need(self.request, self.runtime)
+            need: TokenNeed = await self.request.model._estimate_need(self.request, self.mode)
             self.need = need
         return self.need
 
@@ -365,14 +365,14 @@ class Call:
             run_ids=[self.request.run_ids[index] for index in indexes],
         )
         runs = self.runs.select(indexes) if self.runs.is_watched else self.runs
-        return Call(self.answer, request, self.runtime, self.limits, runs)
+        return Call(self.answer, request, self.mode, self.limits, runs)
 
     def share(self, sink: Sink[Any]) -> "Call":
         """Return the same call as one request for several equal calls: ``sink`` takes the hook's own chunks."""
-        limits, runs = self.limits.copy(), RelayedRuns(self.runtime, sink, self.runs.first)
+        limits, runs = self.limits.copy(), RelayedRuns(self.mode, sink, self.runs.first)
         delivery = SharedDelivery(self.answer, self.request, runs, limits)
         delivery.attach(sink)
-        return Call(self.answer, self.request, self.runtime, limits, runs, delivery)
+        return Call(self.answer, self.request, self.mode, limits, runs, delivery)
 
 
 Next = Callable[[Call], Awaitable[Any]]

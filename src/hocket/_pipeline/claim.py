@@ -83,7 +83,7 @@ class _Turn:
         """Wait for the answer, or until it is for this call to ask; return the answer, or None."""
         looks, pause = 1, SHORTEST
         while True:
-            await self._call.runtime.run_shielded(self._take())  # cut short, nobody would know of a claim to release
+            await self._call.mode.run_shielded(self._take())  # cut short, nobody would know of a claim to release
             if self._has_failed:
                 return None
             if self._claim is not None:  # the answer may have been stored since the last look
@@ -103,7 +103,7 @@ class _Turn:
     async def _rest(self, seconds: float) -> None:
         call = self._call
         check_total(call)
-        await call.runtime.sleep(_shorten(call, seconds * random.uniform(0.5, 1.0)))
+        await call.mode.sleep(_shorten(call, seconds * random.uniform(0.5, 1.0)))
 
     async def _take(self) -> None:
         claim = await take_claim(self._call, self._cache, self._key, self._lease)
@@ -115,7 +115,7 @@ class _Turn:
     def keep(self) -> None:
         """Renew the claim from now on, each time that half of its lease is over."""
         if self._claim is not None and self._claim.__class__ is not Claim:
-            renew = _renew_in_task if self._call.runtime.is_async else _renew_in_thread
+            renew = _renew_in_task if self._call.mode.is_async else _renew_in_thread
             self._stop_renewing = renew(self._claim, self._lease / 2)
 
     async def leave(self) -> None:
@@ -124,7 +124,7 @@ class _Turn:
         if self._stop_renewing is not None:
             self._stop_renewing()
         if not self.is_answered:
-            await self._call.runtime.run_shielded(self._release())
+            await self._call.mode.run_shielded(self._release())
 
     async def _release(self) -> None:
         claim, self._claim = self._claim, None

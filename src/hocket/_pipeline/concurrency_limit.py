@@ -11,7 +11,7 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.observe import check_total
 from hocket._pipeline.rate_limit import emit_wait
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.wait_queue import Waiter, WaitQueue
 
 __all__ = ["ConcurrencyLimiter", "with_concurrency_limit"]
@@ -34,13 +34,13 @@ class ConcurrencyLimiter(WaitQueue):
             self._most = most
             self._admit()
 
-    async def acquire(self, runtime: Runtime) -> None:
+    async def acquire(self, mode: Mode) -> None:
         """Wait for a place."""
         with self._lock:
             if self._taken < self._most and not self._queue:
                 self._taken += 1
                 return
-            waiter = Waiter(runtime)
+            waiter = Waiter(mode)
             self._queue.append(waiter)
         try:
             while not waiter.admitted:
@@ -75,7 +75,7 @@ def with_concurrency_limit(limiter: ConcurrencyLimiter, call_next: Next) -> Next
 
     async def acquire_first(call: Call) -> Any:
         asked_at = clock.current().now()
-        await limiter.acquire(call.runtime)
+        await limiter.acquire(call.mode)
         try:
             check_total(call)
             await emit_wait(call, asked_at)

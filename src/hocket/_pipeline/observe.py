@@ -39,11 +39,11 @@ async def with_run_events(call: Call, call_next: Next) -> Any:
 
 
 async def run_all(calls: Sequence[Call], call_next: Next) -> list[Any]:
-    """Start the calls in order, run them (at once, where the runtime can), and return their results in order.
+    """Start the calls in order, run them (at once, where the mode allows it), and return their results in order.
 
     Raises:
         BaseException: the error of the first call, by position, that failed. The others have run to their end; on the
-            blocking runtime, where one runs after another, those behind it are not run, and end with its error.
+            blocking mode, where one runs after another, those behind it are not run, and end with its error.
     """
     if len(calls) < 2:
         return [await with_run_events(call, call_next) for call in calls]
@@ -54,20 +54,20 @@ async def run_all(calls: Sequence[Call], call_next: Next) -> list[Any]:
         """Run one call; only a cancellation from outside gets out."""
         call = calls[index]
         try:
-            if errors and not call.runtime.is_async:
+            if errors and not call.mode.is_async:
                 raise errors[min(errors)]
             results[index] = await _run(call, call_next)
         except BaseException as error:
             errors[index] = error
             await _fail(call, error)
-            if call.runtime.is_async and is_cancelled() and is_cancellation(error):
+            if call.mode.is_async and is_cancelled() and is_cancellation(error):
                 raise
 
     try:
         for call in calls:
             if call.runs.is_watched:
                 await _start_in_time(call)
-        await calls[0].runtime.run_each(functools.partial(run, index) for index in range(len(calls)))
+        await calls[0].mode.run_each(functools.partial(run, index) for index in range(len(calls)))
     except BaseException as error:
         await _fail_all(calls, error)
         raise
@@ -113,7 +113,7 @@ def _start_in_time(call: Call) -> Awaitable[None]:
     if total is None:
         return call.runs.start()
     call.limits.start()
-    return _start_within(call, total) if call.runtime.is_async else call.runs.start()
+    return _start_within(call, total) if call.mode.is_async else call.runs.start()
 
 
 async def _start_within(call: Call, total: float) -> None:
@@ -132,7 +132,7 @@ def with_total_deadline(call_next: Next) -> Next:
         call.limits.start()
         if call.limits.is_over:  # spent in sync code of a handler
             raise _total_timeout(call)
-        return _run_within(call, call_next) if call.runtime.is_async else call_next(call)
+        return _run_within(call, call_next) if call.mode.is_async else call_next(call)
 
     return start
 
@@ -151,7 +151,7 @@ def check_total(call: Call) -> None:
     Raises:
         TotalTimeout: it has not.
     """
-    if not call.runtime.is_async and call.limits.is_over:
+    if not call.mode.is_async and call.limits.is_over:
         raise _total_timeout(call)
 
 

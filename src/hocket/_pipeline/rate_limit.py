@@ -9,7 +9,7 @@ from typing import Any
 from hocket._metering.attempt import Attempt, AttemptEnd
 from hocket._pipeline.call import Call, Next
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.errors import RateLimitError
 from hocket.rate_limiters import BaseRateLimiter, Permit
 
@@ -24,7 +24,7 @@ def with_rate_limit(limiter: BaseRateLimiter, call_next: Next) -> Next:
 
     async def acquire_first(call: Call) -> Any:
         asked_at = clock.current().now()
-        if call.runtime.is_async:
+        if call.mode.is_async:
             await limiter.aacquire(blocking=True)
         else:
             limiter.acquire(blocking=True)
@@ -81,26 +81,26 @@ class RateLimitReserver:
 
     async def reserve(self, attempt: Attempt) -> "_RateLimitReservation":
         """Wait until the attempt may be made."""
-        need, runtime = await attempt.estimate_need(), attempt.runtime
+        need, mode = await attempt.estimate_need(), attempt.mode
         within = None
         if attempt.ends_at is not None:
             left = attempt.ends_at - clock.current().now()
             within = left - min(max(self._usual.bound, left / 20), left / 2)
-        if runtime.is_async:
+        if mode.is_async:
             permit = await self._limiter.areserve(need, within=within)
         else:
             permit = self._limiter.reserve(need, within=within)
         assert permit is not None  # it was told to wait
-        return _RateLimitReservation(self._limiter, permit, runtime, self._usual)
+        return _RateLimitReservation(self._limiter, permit, mode, self._usual)
 
 
 class _RateLimitReservation:
     """A permit for an attempt."""
 
-    def __init__(self, limiter: BaseRateLimiter, permit: Permit, runtime: Runtime, usual: UsualDuration) -> None:
+    def __init__(self, limiter: BaseRateLimiter, permit: Permit, mode: Mode, usual: UsualDuration) -> None:
         self._limiter = limiter
         self._permit = permit
-        self._is_async = runtime.is_async
+        self._is_async = mode.is_async
         self._usual = usual
 
     @property

@@ -13,7 +13,7 @@ from hocket._metering.attempt import Reserver, TokenNeed
 from hocket._metering.stage import InputCorrection, MeteredAttempt, complete_usage, reserve_first
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.rate_limit import emit_wait
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.messages import UsageMetadata
 
 __all__ = ["CallAttempt", "MeteredModel", "with_reservations"]
@@ -24,11 +24,11 @@ _NAMES = ("model_name", "model")
 class MeteredModel(Protocol):
     """What a model knows of the tokens of a call."""
 
-    async def _estimate_need(self, request: Any, runtime: Runtime) -> TokenNeed:
+    async def _estimate_need(self, request: Any, mode: Mode) -> TokenNeed:
         """Return what an attempt may use at most."""
         ...
 
-    async def _estimate_answer(self, answer: Any, runtime: Runtime) -> int:
+    async def _estimate_answer(self, answer: Any, mode: Mode) -> int:
         """Return about how many tokens a part of an answer has, a message or a text."""
         ...
 
@@ -47,8 +47,8 @@ class CallAttempt(MeteredAttempt):
         self._number = call.delivery.attempt
 
     @property
-    def runtime(self) -> Runtime:
-        return self.call.runtime
+    def mode(self) -> Mode:
+        return self.call.mode
 
     @property
     def number(self) -> int:
@@ -111,7 +111,7 @@ class CallAttempt(MeteredAttempt):
         written = 0
         if delivery.has_begun:
             told = self.call.answer.read_usage(delivery.fold.partial_response())
-            written = await self.call.request.model._estimate_answer(delivery.fold.partial_message(), self.runtime)
+            written = await self.call.request.model._estimate_answer(delivery.fold.partial_message(), self.mode)
         read = 0 if told and told["input_tokens"] else (await self.estimate_need()).input
         return complete_usage(told, read, written)
 

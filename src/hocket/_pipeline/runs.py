@@ -6,7 +6,7 @@ from uuid import UUID
 
 from hocket._runtime import clock
 from hocket._runtime.cancellation import is_cancellation
-from hocket._runtime.runtime import ASYNC, Runtime, start_eagerly
+from hocket._runtime.mode import ASYNC, Mode, start_eagerly
 from hocket._runtime.stream import Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
@@ -48,7 +48,7 @@ class Runs:
     """The runs of one call.
 
     Args:
-        runtime: of the call.
+        mode: of the call.
         start_event: the name of the event that starts a run of this kind.
         ids: of the runs, one a prompt.
         managers: start the runs, one each.
@@ -68,13 +68,13 @@ class Runs:
 
     def __init__(
         self,
-        runtime: Runtime,
+        mode: Mode,
         start_event: str,
         ids: Sequence[UUID],
         managers: Sequence[AsyncCallbackManager | CallbackManager],
         describe: Callable[[int], StartEvent],
     ) -> None:
-        self._runtime = runtime
+        self._mode = mode
         self._start_event = start_event
         self._ids = ids
         self._managers = managers
@@ -102,7 +102,7 @@ class Runs:
             return args, {**details, "batch_size": len(indexes)}
 
         ids, managers = [self._ids[one] for one in indexes], [self._managers[one] for one in indexes]
-        return Runs(self._runtime, self._start_event, ids, managers, describe)
+        return Runs(self._mode, self._start_event, ids, managers, describe)
 
     # -- start, events, end
 
@@ -206,7 +206,7 @@ class Runs:
             await self._finish_end("on_llm_end", self._emit_to_all("on_llm_end", [(response,)] * count, details))
             return
         details["response"] = response
-        if self._runtime.is_async and is_cancellation(error):
+        if self._mode.is_async and is_cancellation(error):
             details["cancelled"] = True
         await self._finish_end("on_llm_error", self._emit_to_all("on_llm_error", [(error,)] * count, details))
 
@@ -224,7 +224,7 @@ class Runs:
     async def _finish_end(self, name: str, telling: Awaitable[None]) -> None:
         """Await the telling of an end; what takes time is told whatever cancels the caller meanwhile."""
         may_wait = any([run.may_wait(name) for run in self._runs])
-        await (self._runtime.run_shielded(telling) if may_wait else telling)
+        await (self._mode.run_shielded(telling) if may_wait else telling)
 
 
 class StartedRun(Runs):
@@ -232,8 +232,8 @@ class StartedRun(Runs):
 
     is_watched = False
 
-    def __init__(self, runtime: Runtime, run: LLMRun) -> None:
-        super().__init__(runtime, "", (run.run_id,), (), lambda index: ((), {}))
+    def __init__(self, mode: Mode, run: LLMRun) -> None:
+        super().__init__(mode, "", (run.run_id,), (), lambda index: ((), {}))
         self._runs = [run]
         self._started_at = clock.current().now()
 
@@ -242,7 +242,7 @@ class RelayedRuns(Runs):
     """What stands for the runs of all calls that share a request: its events travel to each of them, among the chunks.
 
     Args:
-        runtime: of the request.
+        mode: of the request.
         sink: takes the chunks of the request, and its events.
         hook_run: the run that the hook itself may tell things: that of the call that started the request.
     """
@@ -252,8 +252,8 @@ class RelayedRuns(Runs):
     are_heard = True  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
     may_hear_tokens = False  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
-    def __init__(self, runtime: Runtime, sink: Sink[Any], hook_run: LLMRun | None) -> None:
-        super().__init__(runtime, "", (), (), lambda index: ((), {}))
+    def __init__(self, mode: Mode, sink: Sink[Any], hook_run: LLMRun | None) -> None:
+        super().__init__(mode, "", (), (), lambda index: ((), {}))
         self._sink = sink
         self._hook_run = hook_run
 

@@ -5,7 +5,7 @@ there all cancel scopes, task groups and connections; the consumer holds none. S
 garbage collection, a cancelled pull, ``aclose`` from another task) cannot close them in the wrong task, as async
 generators do (PEP 533, PEP 789). The producer runs ahead of the consumer by `BOUND` items, or as many as it is given.
 
-On the blocking runtime the consumer itself drives the producer: the sink suspends it at each item, and the next pull
+In the blocking mode the consumer itself drives the producer: the sink suspends it at each item, and the next pull
 resumes it. This needs no thread and no loop.
 """
 
@@ -266,7 +266,7 @@ class Left(BaseException):
 
 
 class _Stepped(Generic[T]):
-    """A producer on the blocking runtime: each pull of the consumer runs it as far as the next item.
+    """A producer in the blocking mode: each pull of the consumer runs it as far as the next item.
 
     It has a copy of the context of the first pull, as the task of a `Stream` has: what it sets is not to be seen by the
     consumer in between, who may pull from another context the next time.
@@ -344,7 +344,7 @@ class SyncStream(Closing, Generic[T]):
 
     Args:
         produce: the producer.
-        stepped: whether it runs on the blocking runtime, in the thread that pulls; else it runs on hocket's kept loop.
+        stepped: whether it runs in the blocking mode, in the thread that pulls; else it runs on hocket's kept loop.
     """
 
     def __init__(self, produce: Producer[T], *, stepped: bool) -> None:

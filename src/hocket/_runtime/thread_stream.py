@@ -15,7 +15,7 @@ import anyio.lowlevel
 
 from hocket._runtime.cancellation import wait_for
 from hocket._runtime.detached import call_soon, spawn
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 
 __all__ = ["from_thread"]
 

@@ -14,13 +14,13 @@ from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import call_soon
 from hocket._runtime.fork import after_fork
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 
 __all__ = ["WaitQueue", "Waiter"]
 
 
 class Waiter:
-    """A thread or a task that waits, on the runtime that it was made on.
+    """A thread or a task that waits, in the mode that it was made in.
 
     Attributes:
         admitted: whether its turn has come; set by the queue, if it wants to.
@@ -28,10 +28,10 @@ class Waiter:
 
     __slots__ = ("_event", "_token", "admitted")
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, mode: Mode) -> None:
         self.admitted: bool = False
-        self._token: EventLoopToken | None = current_token() if runtime.is_async else None
-        self._event: anyio.Event | threading.Event = anyio.Event() if runtime.is_async else threading.Event()
+        self._token: EventLoopToken | None = current_token() if mode.is_async else None
+        self._event: anyio.Event | threading.Event = anyio.Event() if mode.is_async else threading.Event()
 
     async def wait(self) -> None:
         """Wait to be woken. Check first whether there still is a reason: a waiter that was woken is not woken again."""

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
-from hocket._runtime.runtime import ASYNC, Runtime
+from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Producer, Sink
 from hocket.agents.approval import Resume
 from hocket.agents.events import AgentEvent, AgentStream, Backlog, EndEvent, SyncAgentStream
@@ -164,18 +164,18 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
 
     async def _produce(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: AgentInput,
         config: RunnableConfig | None,
         kwargs: dict[str, object],
         sink: Sink[AgentResult[Output]],
     ) -> None:
         """Push the events into a chain's sink, which says whether the chain was left; to read a stream would not."""
-        if runtime.is_async:
+        if mode.is_async:
             produce = self._producer(input, config, cast(RunOptions, kwargs))
             await produce(cast("Sink[AgentEvent]", sink))
         else:
-            await super()._produce(runtime, input, config, kwargs, sink)
+            await super()._produce(mode, input, config, kwargs, sink)
 
     def _producer(
         self, input: AgentInput, config: RunnableConfig | None, options: RunOptions, backlog: Backlog | None = None

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from anyio import from_thread
 
 from hocket._runtime.definitions import has_own_definition
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidHook
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.content import FieldsView

@@ -11,7 +11,7 @@ models keep what they have computed of a beginning, which should not be another 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.compact import compact
 from hocket.agents.events import AgentEvent, Backlog, ChunkEvent

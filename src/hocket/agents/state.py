@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from hocket._databases.writes import finish_write
 from hocket._pipeline.answer import PARTIAL
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import append_partial, make_partial
 from hocket.message_toolkit.repair import repair_history

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.agents.calls import UNKNOWN, ToolTurn
 from hocket.agents.events import AgentEvent, EventSink, ToolEndEvent, ToolStartEvent
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls

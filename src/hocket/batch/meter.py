@@ -61,7 +61,7 @@ class _Metering:
         attempt, price = self._attempt, None
         if end.usage is not None and attempt.model:
             names = attempt.model, attempt.provider
-            price = await aprice_of(*names) if attempt.runtime.is_async else price_of(*names)
+            price = await aprice_of(*names) if attempt.mode.is_async else price_of(*names)
         self._meter.add(price, end)
 
 

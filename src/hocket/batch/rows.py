@@ -6,7 +6,7 @@ from typing import Generic, TypeVar, cast
 
 import anyio
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.batch.digest import to_plain
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt, near_name

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
 from hocket.batch.digest import find_digest
 from hocket.batch.errors import TooManyFailures

@@ -6,7 +6,7 @@ one step that nobody comes between. Each store does that in its own words, with 
 
 from typing import NamedTuple, Protocol
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.budgets.periods import Period
 
 __all__ = ["KEPT", "Account", "AccountStore", "Amounts", "Inquiry", "Limit", "Totals", "Verdict", "fits"]
@@ -109,7 +109,7 @@ class AccountStore(Protocol):
     is_local: bool
     is_portable: bool
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry, and hold the amount if it is granted.
 
         Raises:
@@ -117,7 +117,7 @@ class AccountStore(Protocol):
         """
         ...
 
-    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
+    async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to, in the period in which it was made, and hold it no longer.
 
         One that was charged to a dead owner is corrected. Returns whether there was such a reservation: another time, or a

@@ -13,7 +13,7 @@ import anyio
 from hocket._databases.circuit import Circuit
 from hocket._databases.writes import finish_write
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Limit, Verdict
 from hocket.budgets.limits import explain_excess, read_name, show_limit
 from hocket.budgets.periods import Per, Period, find_period
@@ -89,11 +89,11 @@ class Bookkeeper:
     def __post_init__(self) -> None:
         self._circuit = Circuit(self.store.owner, PATIENCE, _log, "nothing is sent under its budgets")
 
-    async def hold(self, runtime: Runtime, key: object, want: Amounts) -> Hold:
+    async def hold(self, mode: Mode, key: object, want: Amounts) -> Hold:
         """Hold an amount. One that is cancelled meanwhile holds nothing.
 
         Args:
-            runtime: the caller's.
+            mode: the caller's.
             key: whose account; None: everybody's.
             want: the amount.
 
@@ -103,13 +103,13 @@ class Bookkeeper:
             InvalidInput: the key is missing, or none is wanted.
         """
         owner = self._check_key(key)
-        asking = _Asking(uuid4().hex, anyio.Event() if runtime.is_async else None)
+        asking = _Asking(uuid4().hex, anyio.Event() if mode.is_async else None)
 
         async def ask() -> Verdict:
             try:
                 if asking.is_given_up:
                     raise BudgetStoreFailed("nobody waits for this answer any more")
-                return await self._ask(runtime, owner, want, asking)
+                return await self._ask(mode, owner, want, asking)
             finally:
                 asking.end()
 
@@ -117,19 +117,19 @@ class Bookkeeper:
             answer = await ask()
         else:
             try:
-                answer = await (finish_write(ask) if runtime.is_async else ask())
+                answer = await (finish_write(ask) if mode.is_async else ask())
                 self._note_limit(answer)
             except BaseException:
                 asking.is_given_up = True
                 if asking.accounts:  # it may be held
-                    await runtime.run_shielded(self._drop(runtime, asking))
+                    await mode.run_shielded(self._drop(mode, asking))
                 raise
         if not answer.is_granted:
             budget = f"{self.name!r}" if self.by is None else f"{self.name!r} ({self.by} {owner!r})"
             raise explain_excess(budget, answer, want, asking.accounts[-1].period)
         return Hold(asking.accounts[-1], asking.id, want)
 
-    async def book(self, runtime: Runtime, hold: Hold, amounts: Amounts) -> bool:
+    async def book(self, mode: Mode, hold: Hold, amounts: Amounts) -> bool:
         """Book what a hold came to; whether it was one still. More than once, or a day after its lease, it is none.
 
         Raises:
@@ -137,58 +137,58 @@ class Bookkeeper:
         """
 
         async def settle() -> bool:
-            return await self.store.settle(runtime, hold.account, hold.id, amounts)
+            return await self.store.settle(mode, hold.account, hold.id, amounts)
 
         try:
-            return await self._reach(runtime, settle)
+            return await self._reach(mode, settle)
         except BudgetStoreFailed as error:
             if self._circuit.is_open or not isinstance(error.__cause__, StoreUnavailable):
                 raise
-        return await self._reach(runtime, settle)  # settled twice is settled once
+        return await self._reach(mode, settle)  # settled twice is settled once
 
-    async def read(self, runtime: Runtime, key: object) -> tuple[Verdict, Period]:
+    async def read(self, mode: Mode, key: object) -> tuple[Verdict, Period]:
         """Return what has become of an account in the present period.
 
         Raises:
             BudgetStoreFailed, InvalidInput: see `hold`.
         """
         asking = _Asking("", None)
-        answer = await self._ask(runtime, self._check_key(key), Amounts(), asking)
+        answer = await self._ask(mode, self._check_key(key), Amounts(), asking)
         return answer, asking.accounts[-1].period
 
-    async def _ask(self, runtime: Runtime, key: str, want: Amounts, asking: "_Asking") -> Verdict:
+    async def _ask(self, mode: Mode, key: str, want: Amounts, asking: "_Asking") -> Verdict:
         """Put an inquiry about the present period."""
         for _ in range(3):
             period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
             inquiry = Inquiry(Account(self.name, key, period), asking.id, want, self.limit, self._is_new, self.lease)
             asking.accounts.append(inquiry.account)
-            answer = await self._reach(runtime, lambda: self.store.ask(runtime, inquiry))  # noqa: B023  # awaited here
+            answer = await self._reach(mode, lambda: self.store.ask(mode, inquiry))  # noqa: B023  # awaited here
             if not answer.is_other_period:
                 return answer
             self._skew = answer.now - clock.current().time()
         raise BudgetStoreFailed(f"{self.store.owner}: its clock jumps, so that there is no telling which period it is")
 
-    async def _reach(self, runtime: Runtime, job: Callable[[], Awaitable[T]]) -> T:
+    async def _reach(self, mode: Mode, job: Callable[[], Awaitable[T]]) -> T:
         if self.store.is_local:
             return await job()
         try:
-            return await self._circuit.run(runtime, job)
+            return await self._circuit.run(mode, job)
         except StoreError as error:
             raise BudgetStoreFailed(f"the budget {self.name!r} cannot be asked, so nothing is sent: {error}") from error
 
-    async def _drop(self, runtime: Runtime, asking: "_Asking") -> None:
+    async def _drop(self, mode: Mode, asking: "_Asking") -> None:
         """Give back what may be held, if the store can be reached; else it is charged after the lease."""
 
         async def drop() -> None:
             if asking.ended is not None:
                 await asking.ended.wait()
             try:
-                await self.store.settle(runtime, asking.accounts[-1], asking.id, Amounts())
+                await self.store.settle(mode, asking.accounts[-1], asking.id, Amounts())
             except StoreError as error:
                 _log.warning("a call that failed may hold a part of the budget %r for its lease: %s", self.name, error)
 
         if not self._circuit.is_open:
-            await runtime.finish_within_grace(drop())
+            await mode.finish_within_grace(drop())
 
     def _note_limit(self, answer: Verdict) -> None:
         """Warn where two programs, or two budgets of one program, give one budget different limits."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Literal, Self
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.budgets.account import Amounts
 from hocket.budgets.bookkeeper import Bookkeeper, Hold
 from hocket.budgets.limits import read_lease, read_limit, read_name, show_limit
@@ -151,8 +151,8 @@ class Budget:
         """
         return await self._reserve(ASYNC, usd, tokens, key)
 
-    async def _reserve(self, runtime: Runtime, usd: Amount, tokens: int, key: str | None) -> "BudgetReservation":
-        hold = await self.bookkeeper.hold(runtime, key, _read_amounts(usd, tokens))
+    async def _reserve(self, mode: Mode, usd: Amount, tokens: int, key: str | None) -> "BudgetReservation":
+        hold = await self.bookkeeper.hold(mode, key, _read_amounts(usd, tokens))
         return BudgetReservation(self.bookkeeper, hold)
 
     def state(self, *, key: str | None = None) -> BudgetState:
@@ -170,8 +170,8 @@ class Budget:
         """
         return await self._read_state(ASYNC, key)
 
-    async def _read_state(self, runtime: Runtime, key: str | None) -> BudgetState:
-        answer, period = await self.bookkeeper.read(runtime, key)
+    async def _read_state(self, mode: Mode, key: str | None) -> BudgetState:
+        answer, period = await self.bookkeeper.read(mode, key)
         (limit_usd, limit_tokens), (spent, reserved, orphaned) = answer.limit, answer.totals
         return BudgetState(
             limit_usd=None if limit_usd is None else to_usd(limit_usd),
@@ -245,8 +245,8 @@ class BudgetReservation:
         """Give all of it back: nothing was sent. See `asettle`."""
         return await self.asettle()
 
-    async def _book(self, runtime: Runtime, amounts: Amounts) -> bool:
-        return await self._bookkeeper.book(runtime, self._hold, amounts)
+    async def _book(self, mode: Mode, amounts: Amounts) -> bool:
+        return await self._bookkeeper.book(mode, self._hold, amounts)
 
 
 def _read_amounts(usd: Amount, tokens: int) -> Amounts:

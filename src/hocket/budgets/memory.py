@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Totals, Verdict, fits
 from hocket.errors import InvalidInput
 
@@ -59,7 +59,7 @@ class MemoryAccounts:
         self._sums: dict[tuple[str, str], _Sums] = {}
         self._ends: dict[str, float] = {}  # of periods
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         now = clock.current().time()
         key, period = inquiry.account.key, inquiry.account.period
@@ -77,7 +77,7 @@ class MemoryAccounts:
                 sums.held[inquiry.id] = _Reservation(inquiry.want, now + inquiry.lease)
         return Verdict(granted, now, limit=inquiry.limit, totals=totals)
 
-    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
+    async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
         with self._lock:
             sums = self._sums.get((account.key, account.period.key))

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from hocket._databases.drivers import may_open_here
 from hocket._databases.urls import parse_address
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
 from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Verdict
 from hocket.budgets.memory import MemoryAccounts
@@ -63,15 +63,15 @@ class _LaterAccounts:
         self._open = open_place
         self._opened: AccountStore | None = None
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
-        return await (await self._find(runtime)).ask(runtime, inquiry)
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+        return await (await self._find(mode)).ask(mode, inquiry)
 
-    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
-        return await (await self._find(runtime)).settle(runtime, account, id, amounts)
+    async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
+        return await (await self._find(mode)).settle(mode, account, id, amounts)
 
-    async def _find(self, runtime: Runtime) -> AccountStore:
+    async def _find(self, mode: Mode) -> AccountStore:
         if self._opened is None:
-            self._opened = await runtime.call_sync(self._open)
+            self._opened = await mode.call_sync(self._open)
         return self._opened
 
     def __reduce__(self) -> tuple[Callable[[AccountStore], AccountStore], tuple[AccountStore]]:

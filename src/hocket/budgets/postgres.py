@@ -8,7 +8,7 @@ from typing import Any
 
 from hocket._databases.postgres import PostgresClient, UndefinedFunction, UndefinedTable, execute, postgres_server
 from hocket._databases.server import DatabaseServer
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
 from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Limit, Totals, Verdict
 from hocket.errors import StoreError, StoreUnavailable
@@ -140,11 +140,11 @@ class PostgresAccounts:
         self.owner: str = redact_url(url)
         self._server: DatabaseServer[PostgresClient] = postgres_server(self.owner, url, StoreError, StoreUnavailable)
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         account, id, want, limit, is_new, lease = inquiry
         name, key, (period, start, end) = account
-        row = await self._run(runtime, _ASK, name, key, period, start, end, id, *want, *limit, is_new, lease, KEPT)
+        row = await self._run(mode, _ASK, name, key, period, start, end, id, *want, *limit, is_new, lease, KEPT)
         granted, now, usd, tokens, is_replaced, old_usd, old_tokens, *sums = row
         if granted is None:
             return Verdict(False, now, is_other_period=True)
@@ -152,14 +152,14 @@ class PostgresAccounts:
         replaced = Limit(old_usd, old_tokens) if is_replaced else None
         return Verdict(granted, now, False, Limit(usd, tokens), replaced, Totals(spent, reserved, orphaned))
 
-    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
+    async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
         name, key, period = account
-        (is_settled,) = await self._run(runtime, _SETTLE, name, key, period.key, id, *amounts)
+        (is_settled,) = await self._run(mode, _SETTLE, name, key, period.key, id, *amounts)
         return bool(is_settled)
 
-    async def _run(self, runtime: Runtime, statement: str, *parameters: object) -> tuple[Any, ...]:
-        if runtime.is_async:
+    async def _run(self, mode: Mode, statement: str, *parameters: object) -> tuple[Any, ...]:
+        if mode.is_async:
             return await self._server.acall(_execute, statement, *parameters)
         return self._server.call(_execute, statement, *parameters)
 

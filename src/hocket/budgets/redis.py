@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from hocket._databases.redis import NoScriptError, RedisClient, redis_server
 from hocket._databases.server import DatabaseServer, maybe_await
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
 from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Limit, Totals, Verdict
 from hocket.errors import StoreError, StoreUnavailable
@@ -105,7 +105,7 @@ class RedisAccounts:
         self.owner: str = redact_url(url)
         self._server: DatabaseServer[RedisClient] = redis_server(self.owner, url, StoreError, StoreUnavailable)
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         account, id, want, limit, is_new, lease = inquiry
         period = account.period
@@ -115,7 +115,7 @@ class RedisAccounts:
             *(id, *want, *(_NONE if most is None else most for most in limit)),
             *(int(is_new), _milliseconds(lease), _milliseconds(KEPT)),
         )
-        granted, now, *more = await self._run(runtime, _ASK, (limit_key, *keys), arguments)
+        granted, now, *more = await self._run(mode, _ASK, (limit_key, *keys), arguments)
         if not more:
             return Verdict(False, int(now) / 1000, is_other_period=True)
         usd, tokens, old_usd, old_tokens, *sums = map(_read, more)
@@ -125,13 +125,13 @@ class RedisAccounts:
             granted == 1, int(now) / 1000, False, Limit(usd, tokens), replaced, Totals(spent, reserved, orphaned)
         )
 
-    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
+    async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
         _, *keys = _name_keys(account)
-        return bool(await self._run(runtime, _SETTLE, keys, (id, *amounts)))
+        return bool(await self._run(mode, _SETTLE, keys, (id, *amounts)))
 
-    async def _run(self, runtime: Runtime, script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
-        if runtime.is_async:
+    async def _run(self, mode: Mode, script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
+        if mode.is_async:
             return await self._server.acall(_run_script, script, keys, arguments)
         return self._server.call(_run_script, script, keys, arguments)
 

@@ -1,7 +1,7 @@
 """A budget before an attempt of a model: how much it may come to at most, and after it, what it came to."""
 
 from hocket._metering.attempt import Attempt, AttemptEnd, TokenNeed
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.budgets.account import Amounts
 from hocket.budgets.bookkeeper import Bookkeeper, Hold
 from hocket.budgets.budget import Budget
@@ -33,11 +33,11 @@ class BudgetReserver:
         key = None if bookkeeper.by is None else attempt.metadata.get(bookkeeper.by)
         price = None if bookkeeper.limit.usd is None else await self._find_price(attempt)
         want = self._bound(attempt, await attempt.estimate_need(), price)
-        hold = await bookkeeper.hold(attempt.runtime, key, want)
-        return _HeldAttempt(bookkeeper, hold, attempt.runtime, price)
+        hold = await bookkeeper.hold(attempt.mode, key, want)
+        return _HeldAttempt(bookkeeper, hold, attempt.mode, price)
 
     async def _find_price(self, attempt: Attempt) -> Price | None:
-        if attempt.runtime.is_async:
+        if attempt.mode.is_async:
             price = await aprice_of(attempt.model, attempt.provider)
         else:
             price = price_of(attempt.model, attempt.provider)
@@ -69,16 +69,16 @@ class BudgetReserver:
 class _HeldAttempt:
     """What is held for an attempt (`hocket._metering.attempt.Reservation`)."""
 
-    def __init__(self, bookkeeper: Bookkeeper, hold: Hold, runtime: Runtime, price: Price | None) -> None:
+    def __init__(self, bookkeeper: Bookkeeper, hold: Hold, mode: Mode, price: Price | None) -> None:
         self.is_local = bookkeeper.store.is_local
         self._bookkeeper = bookkeeper
         self._hold = hold
-        self._runtime = runtime
+        self._mode = mode
         self._price = price
 
     async def settle(self, end: AttemptEnd) -> None:
         """Book what the attempt came to; its bound, if an answer came and said nothing of what it used."""
-        await self._bookkeeper.book(self._runtime, self._hold, self._find_amounts(end))
+        await self._bookkeeper.book(self._mode, self._hold, self._find_amounts(end))
 
     def _find_amounts(self, end: AttemptEnd) -> Amounts:
         if not end.is_billed:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Limit, Totals, Verdict, fits
 from hocket.errors import InvalidInput, StoreError
 
@@ -69,13 +69,13 @@ class SQLiteAccounts:
         self.owner: str = f"sqlite:///{self.path}"
         self._database: SQLiteDatabase | None = None
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
-        return await runtime.call_sync(self._run, lambda connection: _ask(connection, inquiry))
+        return await mode.call_sync(self._run, lambda connection: _ask(connection, inquiry))
 
-    async def settle(self, runtime: Runtime, account: Account, id: str, amounts: Amounts) -> bool:
+    async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
-        return await runtime.call_sync(self._run, lambda connection: _settle(connection, account, id, amounts))
+        return await mode.call_sync(self._run, lambda connection: _settle(connection, account, id, amounts))
 
     def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._open() as connection, transaction(connection):

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from hocket._runtime.definitions import Twins
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.outputs import Generation
 
 __all__ = ["RETURN_VAL_TYPE", "BaseCache", "Claim"]

@@ -18,7 +18,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from hocket._databases.circuit import Circuit
 from hocket._runtime.clock import new_run_id
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.caches.base import RETURN_VAL_TYPE, BaseCache, Claim
 from hocket.caches.values import dump_candidates, load_candidates
 from hocket.errors import InvalidInput
@@ -38,7 +38,7 @@ _log = logging.getLogger("hocket.caches")
 class AnswerStore(ABC):
     """A store of answers and claims. Times are its own, in seconds from now. Each operation raises `StoreError` if it fails.
 
-    An operation is written once, as a coroutine: on the blocking runtime it never suspends.
+    An operation is written once, as a coroutine: in the blocking mode it never suspends.
     """
 
     @property
@@ -47,27 +47,27 @@ class AnswerStore(ABC):
         """Whether it was made from an address, which means the same to another process."""
 
     @abstractmethod
-    async def read(self, runtime: Runtime, key: bytes) -> bytes | None:
+    async def read(self, mode: Mode, key: bytes) -> bytes | None:
         """Return the value under ``key``, unless it is too old."""
 
     @abstractmethod
-    async def write(self, runtime: Runtime, key: bytes, value: bytes, ttl: float | None) -> None:
+    async def write(self, mode: Mode, key: bytes, value: bytes, ttl: float | None) -> None:
         """Store a value, and end the claim on ``key``."""
 
     @abstractmethod
-    async def clear(self, runtime: Runtime) -> None:
+    async def clear(self, mode: Mode) -> None:
         """Delete all values and claims."""
 
     @abstractmethod
-    async def claim(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
+    async def claim(self, mode: Mode, key: bytes, owner: str, lease: float) -> bool:
         """Give ``owner`` the claim on ``key``, unless it is another's; whether it is given."""
 
     @abstractmethod
-    async def renew(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
+    async def renew(self, mode: Mode, key: bytes, owner: str, lease: float) -> bool:
         """Have a claim last ``lease`` seconds from now; whether it still was the owner's."""
 
     @abstractmethod
-    async def release(self, runtime: Runtime, key: bytes, owner: str) -> None:
+    async def release(self, mode: Mode, key: bytes, owner: str) -> None:
         """End a claim, if it is the owner's."""
 
     @abstractmethod
@@ -161,17 +161,17 @@ class SharedCache(BaseCache):
 
     # -- inside
 
-    async def _look_up(self, runtime: Runtime, prompt: str, llm_string: str) -> list[Generation] | None:
-        value = await _run(self._reading, self._store.read, runtime, _make_key(prompt, llm_string))
+    async def _look_up(self, mode: Mode, prompt: str, llm_string: str) -> list[Generation] | None:
+        value = await _run(self._reading, self._store.read, mode, _make_key(prompt, llm_string))
         return None if value is None else load_candidates(value)
 
-    async def _update(self, runtime: Runtime, prompt: str, llm_string: str, candidates: RETURN_VAL_TYPE) -> None:
+    async def _update(self, mode: Mode, prompt: str, llm_string: str, candidates: RETURN_VAL_TYPE) -> None:
         value = dump_candidates(candidates)
-        await _run(self._writing, self._store.write, runtime, _make_key(prompt, llm_string), value, self.ttl)
+        await _run(self._writing, self._store.write, mode, _make_key(prompt, llm_string), value, self.ttl)
 
-    async def _claim(self, runtime: Runtime, prompt: str, llm_string: str, lease: float) -> Claim | None:
+    async def _claim(self, mode: Mode, prompt: str, llm_string: str, lease: float) -> Claim | None:
         key, owner = _make_key(prompt, llm_string), new_run_id().hex
-        is_granted = await _run(self._writing, self._store.claim, runtime, key, owner, lease)
+        is_granted = await _run(self._writing, self._store.claim, mode, key, owner, lease)
         return _StoredClaim(self._writing, self._store, key, owner, lease) if is_granted else None
 
 
@@ -197,21 +197,21 @@ class _StoredClaim(Claim):
     async def arelease(self) -> None:
         await self._release(ASYNC)
 
-    async def _renew(self, runtime: Runtime) -> bool:
-        return await _run(self._circuit, self._store.renew, runtime, self._key, self._owner, self._lease)
+    async def _renew(self, mode: Mode) -> bool:
+        return await _run(self._circuit, self._store.renew, mode, self._key, self._owner, self._lease)
 
-    async def _release(self, runtime: Runtime) -> None:
-        await _run(self._circuit, self._store.release, runtime, self._key, self._owner)
+    async def _release(self, mode: Mode) -> None:
+        await _run(self._circuit, self._store.release, mode, self._key, self._owner)
 
 
 def _run(
     circuit: Circuit,
-    operation: Callable[Concatenate[Runtime, P], Awaitable[T]],
-    runtime: Runtime,
+    operation: Callable[Concatenate[Mode, P], Awaitable[T]],
+    mode: Mode,
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> Awaitable[T]:
-    return circuit.run(runtime, partial(operation, runtime, *args, **kwargs))
+    return circuit.run(mode, partial(operation, mode, *args, **kwargs))
 
 
 def _make_key(prompt: str, llm_string: str) -> bytes:

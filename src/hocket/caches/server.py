@@ -12,7 +12,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from hocket._databases.server import DatabaseServer
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.caches.fleet import AnswerStore
 from hocket.errors import StoreUnavailable
 
@@ -34,27 +34,27 @@ class ServerStore(AnswerStore, Generic[Client]):
     def is_portable(self) -> bool:
         return self._server.url is not None
 
-    async def read(self, runtime: Runtime, key: bytes) -> bytes | None:
-        return await self._do(runtime, self._read, key)
+    async def read(self, mode: Mode, key: bytes) -> bytes | None:
+        return await self._do(mode, self._read, key)
 
-    async def write(self, runtime: Runtime, key: bytes, value: bytes, ttl: float | None) -> None:
-        await self._do(runtime, self._write, key, value, ttl)
+    async def write(self, mode: Mode, key: bytes, value: bytes, ttl: float | None) -> None:
+        await self._do(mode, self._write, key, value, ttl)
 
-    async def clear(self, runtime: Runtime) -> None:
-        await self._do(runtime, self._clear)
+    async def clear(self, mode: Mode) -> None:
+        await self._do(mode, self._clear)
 
-    async def claim(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
-        return await self._do(runtime, self._claim, key, owner, lease)
+    async def claim(self, mode: Mode, key: bytes, owner: str, lease: float) -> bool:
+        return await self._do(mode, self._claim, key, owner, lease)
 
-    async def renew(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
-        return await self._do(runtime, self._renew, key, owner, lease)
+    async def renew(self, mode: Mode, key: bytes, owner: str, lease: float) -> bool:
+        return await self._do(mode, self._renew, key, owner, lease)
 
-    async def release(self, runtime: Runtime, key: bytes, owner: str) -> None:
-        await self._do(runtime, self._release, key, owner)
+    async def release(self, mode: Mode, key: bytes, owner: str) -> None:
+        await self._do(mode, self._release, key, owner)
 
     async def _do(
         self,
-        runtime: Runtime,
+        mode: Mode,
         operation: Callable[Concatenate[Client, P], Awaitable[T]],
         *args: P.args,
         **kwargs: P.kwargs,
@@ -67,7 +67,7 @@ class ServerStore(AnswerStore, Generic[Client]):
             return await operation(client, *args, **kwargs)
 
         try:
-            return await self._server.acall(ask) if runtime.is_async else self._server.call(ask)
+            return await self._server.acall(ask) if mode.is_async else self._server.call(ask)
         except StoreUnavailable:
             self._failed_at = clock.current().now()
             raise

@@ -14,7 +14,7 @@ from typing import TypeVar
 from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.worker import Worker
 from hocket.caches import fleet
 from hocket.caches.fleet import AnswerStore, SharedCache
@@ -126,9 +126,9 @@ class _SQLiteStore(AnswerStore):
     def is_portable(self) -> bool:
         return True
 
-    async def read(self, runtime: Runtime, key: bytes) -> bytes | None:
+    async def read(self, mode: Mode, key: bytes) -> bytes | None:
         job = partial(self._read, key)
-        return await self._run(self._reading, job) if runtime.is_async else job()
+        return await self._run(self._reading, job) if mode.is_async else job()
 
     def _read(self, key: bytes) -> bytes | None:
         if self._reader is None:
@@ -142,7 +142,7 @@ class _SQLiteStore(AnswerStore):
             self._touched[key] = now
         return row[0]
 
-    async def write(self, runtime: Runtime, key: bytes, value: bytes, ttl: float | None) -> None:
+    async def write(self, mode: Mode, key: bytes, value: bytes, ttl: float | None) -> None:
         now = clock.current().time()
         row = (key, value, None if ttl is None else now + ttl, now)
 
@@ -156,7 +156,7 @@ class _SQLiteStore(AnswerStore):
                     connection.execute(_WRITE, row)
                     self._make_room(connection, self._max_bytes)
 
-        await self._write(runtime, write)
+        await self._write(mode, write)
 
     def _make_room(self, connection: sqlite3.Connection, max_bytes: int) -> None:
         touched, self._touched = self._touched, {}
@@ -169,23 +169,23 @@ class _SQLiteStore(AnswerStore):
                 if size <= max_bytes:
                     break
 
-    async def clear(self, runtime: Runtime) -> None:
+    async def clear(self, mode: Mode) -> None:
         def clear(connection: sqlite3.Connection) -> None:
             with transaction(connection):
                 connection.execute("DELETE FROM hocket_cache")
                 connection.execute("DELETE FROM hocket_claim")
 
-        await self._write(runtime, clear)
+        await self._write(mode, clear)
 
-    async def claim(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
+    async def claim(self, mode: Mode, key: bytes, owner: str, lease: float) -> bool:
         now = clock.current().time()
-        return await self._change(runtime, _CLAIM, key, owner, now + lease, now)
+        return await self._change(mode, _CLAIM, key, owner, now + lease, now)
 
-    async def renew(self, runtime: Runtime, key: bytes, owner: str, lease: float) -> bool:
-        return await self._change(runtime, _RENEW, clock.current().time() + lease, key, owner)
+    async def renew(self, mode: Mode, key: bytes, owner: str, lease: float) -> bool:
+        return await self._change(mode, _RENEW, clock.current().time() + lease, key, owner)
 
-    async def release(self, runtime: Runtime, key: bytes, owner: str) -> None:
-        await self._change(runtime, _RELEASE, key, owner)
+    async def release(self, mode: Mode, key: bytes, owner: str) -> None:
+        await self._change(mode, _RELEASE, key, owner)
 
     def close(self) -> None:
         for database in (self._reader, self._writer):
@@ -194,18 +194,18 @@ class _SQLiteStore(AnswerStore):
 
     # -- inside
 
-    async def _change(self, runtime: Runtime, statement: str, *parameters: object) -> bool:
+    async def _change(self, mode: Mode, statement: str, *parameters: object) -> bool:
         """Run a statement; whether it changed a row."""
-        return await self._write(runtime, lambda connection: connection.execute(statement, parameters).rowcount == 1)
+        return await self._write(mode, lambda connection: connection.execute(statement, parameters).rowcount == 1)
 
-    async def _write(self, runtime: Runtime, function: Callable[[sqlite3.Connection], T]) -> T:
+    async def _write(self, mode: Mode, function: Callable[[sqlite3.Connection], T]) -> T:
         def write() -> T:
             if self._writer is None:
                 self._writer = self._share("to write answers")
             with self._writer.open(_SCHEMA, StoreError) as connection:
                 return function(connection)
 
-        return await self._run(self._writing, write) if runtime.is_async else write()
+        return await self._run(self._writing, write) if mode.is_async else write()
 
     async def _run(self, worker: Worker, job: Callable[[], T]) -> T:
         try:

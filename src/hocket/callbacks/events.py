@@ -27,7 +27,7 @@ from anyio.lowlevel import current_token
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.detached import call_soon
-from hocket._runtime.runtime import END_GRACE, Runtime
+from hocket._runtime.mode import END_GRACE, Mode
 from hocket.callbacks.background import put
 from hocket.callbacks.base_manager import as_own_handler
 from hocket.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
@@ -102,10 +102,10 @@ code, so only if it returns a coroutine after all. A tuple and no class, since e
 """
 
 
-def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
+def listeners(mode: Mode, handlers: Iterable[BaseCallbackHandler], name: str) -> list[Listener]:
     """Return those of ``handlers`` that listen to events of this name, in their order."""
     found: list[Listener] = []
-    is_async, flag = runtime.is_async, _IGNORED_BY.get(name, "")
+    is_async, flag = mode.is_async, _IGNORED_BY.get(name, "")
     for handler in handlers:
         if not isinstance(handler, BaseCallbackHandler):  # pyright: ignore[reportUnnecessaryIsInstance]
             handler = as_own_handler(handler)
@@ -115,16 +115,16 @@ def listeners(runtime: Runtime, handlers: Iterable[BaseCallbackHandler], name: s
         if is_silent or (flag and getattr(handler, flag, False)):
             if name != _CHAT_START or getattr(handler, "ignore_chat_model", False):
                 continue
-            heard = _listen_as_text(runtime, handler)
+            heard = _listen_as_text(mode, handler)
         elif is_native and is_async:  # this and the next: what `_listen` says, in place, for nearly all who listen
             heard = (handler, method, may_suspend)
         elif is_async and not is_coroutine and getattr(handler, "run_inline", False):
             heard = (handler, method, None)
         else:
-            heard = _listen(runtime, handler, method, method)
+            heard = _listen(mode, handler, method, method)
         if heard is not None:
             later = is_async and getattr(handler, "background", False)
-            found.append(_listen_in_background(runtime, heard, name) if later else heard)
+            found.append(_listen_in_background(mode, heard, name) if later else heard)
     return found
 
 
@@ -138,21 +138,21 @@ def listener(handler: BaseCallbackHandler, name: str) -> Callable[..., Telling] 
 
 
 def _listen(
-    runtime: Runtime, handler: BaseCallbackHandler, method: Callable[..., Telling], call: Callable[..., Any]
+    mode: Mode, handler: BaseCallbackHandler, method: Callable[..., Telling], call: Callable[..., Any]
 ) -> Listener:
-    """Return the listener that calls ``call``, which calls the handler's ``method``, on ``runtime``."""
+    """Return the listener that calls ``call``, which calls the handler's ``method``, on ``mode``."""
     _, is_coroutine, is_native, may_suspend = _kind(method)
     if is_coroutine:
-        is_native = runtime.is_async and is_native
-        return handler, call if is_native else functools.partial(runtime.call_async, call), may_suspend
-    if not runtime.is_async:
-        return handler, functools.partial(_tell_inline, runtime, call), False
+        is_native = mode.is_async and is_native
+        return handler, call if is_native else functools.partial(mode.call_async, call), may_suspend
+    if not mode.is_async:
+        return handler, functools.partial(_tell_inline, mode, call), False
     if getattr(handler, "run_inline", False):
         return handler, call, None
-    return handler, functools.partial(_tell_in_thread, runtime, call), True
+    return handler, functools.partial(_tell_in_thread, mode, call), True
 
 
-def _listen_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener | None:
+def _listen_as_text(mode: Mode, handler: BaseCallbackHandler) -> Listener | None:
     """Return the listener of a handler that knows no chat models: it is told of a chat model as of a text model."""
     method = listener(handler, "on_llm_start")
     if method is None:
@@ -161,10 +161,10 @@ def _listen_as_text(runtime: Runtime, handler: BaseCallbackHandler) -> Listener 
     def tell(serialized: object, conversations: Iterable[Sequence[BaseMessage]], **details: object) -> Telling:
         return method(serialized, [get_buffer_string(messages) for messages in conversations], **details)
 
-    return _listen(runtime, handler, method, tell)
+    return _listen(mode, handler, method, tell)
 
 
-def _listen_in_background(runtime: Runtime, heard: Listener, name: str) -> Listener:
+def _listen_in_background(mode: Mode, heard: Listener, name: str) -> Listener:
     """Return the listener of a background handler: it puts each event into the handler's queue."""
 
     async def tell(*args: Any, **details: object) -> None:
@@ -172,36 +172,36 @@ def _listen_in_background(runtime: Runtime, heard: Listener, name: str) -> Liste
             args = (args[0], [list(messages) for messages in args[1]])
         elif isinstance(details.get("chunk"), ChatGenerationChunk):  # the same
             vars(details["chunk"])
-        await put(heard[0], functools.partial(emit, runtime, [heard], name, args, details))
+        await put(heard[0], functools.partial(emit, mode, [heard], name, args, details))
 
     return heard[0], tell, True
 
 
-async def _tell_inline(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> None:
-    await _await_result(runtime, call(*args, **details))
+async def _tell_inline(mode: Mode, call: Callable[..., object], /, *args: object, **details: object) -> None:
+    await _await_result(mode, call(*args, **details))
 
 
-async def _tell_in_thread(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> None:
-    await _await_result(runtime, await tell_in_thread(runtime, call, *args, **details))
+async def _tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: object, **details: object) -> None:
+    await _await_result(mode, await tell_in_thread(mode, call, *args, **details))
 
 
-async def _await_result(runtime: Runtime, outcome: object) -> None:
+async def _await_result(mode: Mode, outcome: object) -> None:
     """Await what a sync method returned, if that is a coroutine after all: the method is a decorated ``async def``."""
     if outcome is not None and inspect.iscoroutine(outcome):
-        await runtime.call_async(lambda: outcome)
+        await mode.call_async(lambda: outcome)
 
 
 async def _tell_as_text(
-    runtime: Runtime, handler: BaseCallbackHandler, args: Sequence[object], details: Mapping[str, object]
+    mode: Mode, handler: BaseCallbackHandler, args: Sequence[object], details: Mapping[str, object]
 ) -> None:
-    heard = _listen_as_text(runtime, handler)
+    heard = _listen_as_text(mode, handler)
     telling = None if heard is None else heard[1](*args, **details)
     if type(telling) is CoroutineType:
         await telling
 
 
 def emit(
-    runtime: Runtime, heard: Sequence[Listener], name: str, args: Sequence[object], details: Mapping[str, object]
+    mode: Mode, heard: Sequence[Listener], name: str, args: Sequence[object], details: Mapping[str, object]
 ) -> Awaitable[None]:
     """Tell the listeners ``heard`` of an event: call their methods ``name`` with ``args`` and ``details``.
 
@@ -214,7 +214,7 @@ def emit(
     """
     for place, (_, tell, waits) in enumerate(heard):
         if waits:
-            return _tell_rest(runtime, heard[place:], name, args, details)
+            return _tell_rest(mode, heard[place:], name, args, details)
         try:
             telling = tell(*args, **details)
             if type(telling) is not CoroutineType:
@@ -225,14 +225,14 @@ def emit(
                 except StopIteration:
                     continue
         except BaseException as error:
-            return _tell_rest(runtime, heard[place:], name, args, details, struck=error)
+            return _tell_rest(mode, heard[place:], name, args, details, struck=error)
         # It may wait, and is begun where it is awaited: in the task, and in the scope, that it ends in.
-        return _tell_rest(runtime, heard[place:], name, args, details, telling)  # pyright: ignore[reportUnknownArgumentType]
+        return _tell_rest(mode, heard[place:], name, args, details, telling)  # pyright: ignore[reportUnknownArgumentType]
     return NOTHING
 
 
 async def _tell_rest(
-    runtime: Runtime,
+    mode: Mode,
     heard: Iterable[Listener],
     name: str,
     args: Sequence[object],
@@ -257,12 +257,12 @@ async def _tell_rest(
                     continue
                 if not (shielded and waits):
                     await telling
-                elif not await runtime.finish_within_grace(telling):  # pyright: ignore[reportUnknownArgumentType]
+                elif not await mode.finish_within_grace(telling):  # pyright: ignore[reportUnknownArgumentType]
                     raise TimeoutError(f"it took longer than {END_GRACE:g} s, and was cut off")
             except NotImplementedError:  # a handler that knows no chat models: it is told as of a text model
                 if name != _CHAT_START or listener(handler, name) is None:
                     raise
-                await _tell_as_text(runtime, handler, args, details)
+                await _tell_as_text(mode, handler, args, details)
         except Exception as error:
             _note(handler, name, error)
             if getattr(handler, "raise_error", False):
@@ -319,7 +319,7 @@ def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None
     _log.log(level, "%s.%s raised %r; the run goes on", type(handler).__name__, name, error)
 
 
-async def tell_in_thread(runtime: Runtime, call: Callable[..., object], /, *args: object, **details: object) -> object:
+async def tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: object, **details: object) -> object:
     """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
     waiting = [call]
     over = False
@@ -340,19 +340,19 @@ async def tell_in_thread(runtime: Runtime, call: Callable[..., object], /, *args
         end, token = anyio.Event(), current_token()
         left = functools.partial(call_soon, token, end.set)
         if waiting:
-            await runtime.call_sync(work)
+            await mode.call_sync(work)
         elif not over:
             await end.wait()
 
     try:
-        (outcome,) = await runtime.call_sync(work)
+        (outcome,) = await mode.call_sync(work)
     except BaseException:
         if over:  # it is what the handler raised
             raise
-        await runtime.run_shielded(_within_bounds(runtime, rest()))
+        await mode.run_shielded(_within_bounds(mode, rest()))
         raise
     return outcome
 
 
-async def _within_bounds(runtime: Runtime, job: Awaitable[object]) -> None:
-    await runtime.finish_within_grace(job)
+async def _within_bounds(mode: Mode, job: Awaitable[object]) -> None:
+    await mode.finish_within_grace(job)

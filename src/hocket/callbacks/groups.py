@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Generic, Self, TypeVar
 from uuid import UUID
 
-from hocket._runtime.runtime import drive
+from hocket._runtime.mode import drive
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks
 from hocket.callbacks.handler_mixins import Metadata
 from hocket.callbacks.manager import AsyncCallbackManager, AsyncRunManager, CallbackManager, RunManager

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from hocket import globals as settings
 from hocket._runtime.clock import new_run_id
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks, as_own_manager, list_handlers
 from hocket.callbacks.events import emit, listeners
 from hocket.callbacks.handler_mixins import Metadata, Serialized
@@ -59,7 +59,7 @@ class AsyncRunManager(BaseRunManager):
 class RunManager(BaseRunManager):
     """What every run can say, for sync code."""
 
-    runtime: ClassVar[Runtime] = BLOCKING
+    mode: ClassVar[Mode] = BLOCKING
 
     def get_child(self, tag: str | None = None) -> "CallbackManager":
         """Return the manager for runs inside this one: as in `AsyncRunManager`."""
@@ -193,7 +193,7 @@ class CallbackManagerForRetrieverRun(RunManager):
 class _Manager(BaseCallbackManager):
     """What both managers do."""
 
-    runtime: ClassVar[Runtime] = ASYNC
+    mode: ClassVar[Mode] = ASYNC
 
     @classmethod
     def configure(
@@ -339,20 +339,20 @@ class AsyncCallbackManager(_Manager):
 
     async def on_custom_event(self, /, name: str, data: object, run_id: UUID | None = None, **kwargs: object) -> None:
         """Tell handlers of the application's own event."""
-        heard = listeners(self.runtime, self.handlers, "on_custom_event")
+        heard = listeners(self.mode, self.handlers, "on_custom_event")
         if heard:
             details = {
                 "run_id": run_id or new_run_id(),
                 "tags": list(self.tags),
                 "metadata": copy_containers(self.metadata),
             }
-            await emit(self.runtime, heard, "on_custom_event", (name, data), {**details, **kwargs})
+            await emit(self.mode, heard, "on_custom_event", (name, data), {**details, **kwargs})
 
 
 class CallbackManager(_Manager):
     """Starts runs in sync code: the face of `AsyncCallbackManager`."""
 
-    runtime: ClassVar[Runtime] = BLOCKING
+    mode: ClassVar[Mode] = BLOCKING
 
     llm_run_class: type[CallbackManagerForLLMRun] = CallbackManagerForLLMRun
     chain_run_class: type[CallbackManagerForChainRun] = CallbackManagerForChainRun

@@ -1,7 +1,7 @@
 """A run, as its handlers are told of it: who listens, and the one way from a run to its handlers.
 
 The classes with a method for each event, in LangChain's sync and async forms, are in `hocket.callbacks.manager`. The async
-form has the code; the sync one is its face (`sync_face`), driven on the blocking runtime.
+form has the code; the sync one is its face (`sync_face`), driven in the blocking mode.
 
 Some handlers listen to all runs of a context, or of the whole process, without being passed to each call. One context
 variable holds all of a context. LangChain makes one for each use and keeps each for ever in a list that every call scans,
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, Type
 from uuid import UUID
 
 from hocket._runtime.clock import new_run_id
-from hocket._runtime.runtime import ASYNC, Runtime, drive
+from hocket._runtime.mode import ASYNC, Mode, drive
 from hocket.callbacks.base_manager import list_handlers
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
 from hocket.callbacks.handler_mixins import Metadata
@@ -194,7 +194,7 @@ def sync_face(method: AsyncMethod[P, T]) -> SyncMethod[P, T]: ...
 @overload
 def sync_face(method: AsyncMethod[P, object], returns: type[T]) -> SyncMethod[P, T]: ...
 def sync_face(method: AsyncMethod[P, object], returns: type[object] | None = None) -> SyncMethod[P, object]:
-    """Return the sync face of an async method that works on its object's runtime.
+    """Return the sync face of an async method that works in its object's mode.
 
     In a class it is `Final`: what it does is up to the async method.
 
@@ -219,7 +219,7 @@ class BaseRunManager:
         ended: whether the run's handlers have been told of its end through this object.
     """
 
-    runtime: ClassVar[Runtime] = ASYNC
+    mode: ClassVar[Mode] = ASYNC
     ended: bool = False
 
     def __init__(
@@ -252,7 +252,7 @@ class BaseRunManager:
         """Return who listens to events of this name: found out at the first."""
         heard = self._listeners_by_event.get(name)
         if heard is None:
-            heard = self._listeners_by_event[name] = listeners(self.runtime, self.handlers, name)
+            heard = self._listeners_by_event[name] = listeners(self.mode, self.handlers, name)
         return heard
 
     def may_wait(self, name: str) -> bool:
@@ -267,7 +267,7 @@ class BaseRunManager:
         if not heard:
             return NOTHING
         about = {"run_id": self.run_id, "parent_run_id": self.parent_run_id, "tags": [*self.tags], **details}
-        return emit(self.runtime, heard, name, args, about)
+        return emit(self.mode, heard, name, args, about)
 
     def emit_token(self, text: str, chunk: object) -> Awaitable[None]:
         """Tell the run's handlers of a chunk."""
@@ -280,7 +280,7 @@ class BaseRunManager:
             "tags": [*self.tags],
             "chunk": chunk,
         }
-        return emit(self.runtime, heard, "on_llm_new_token", (text,), about)
+        return emit(self.mode, heard, "on_llm_new_token", (text,), about)
 
     def emit_start(self, name: str, args: Sequence[object], details: Mapping[str, object]) -> Awaitable[None]:
         """Tell the run's handlers that it starts."""
@@ -291,14 +291,14 @@ class BaseRunManager:
             "metadata": copy_containers(self.metadata),
             **details,
         }
-        return emit(self.runtime, self.listeners(name), name, args, about)
+        return emit(self.mode, self.listeners(name), name, args, about)
 
     async def emit_end(self, name: str, /, *args: object, **details: object) -> None:
         """Tell the run's handlers of its end, whatever cancels the caller meanwhile; the first end is the only one."""
         if not self.ended:
             self.ended = True
             telling = self.emit(name, *args, **details)
-            await (self.runtime.run_shielded(telling) if self.may_wait(name) else telling)
+            await (self.mode.run_shielded(telling) if self.may_wait(name) else telling)
 
     def view_as(self, cls: type[R]) -> R:
         """Return the same run as an object of another class of runs."""

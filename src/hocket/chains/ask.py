@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 from typing import Any, cast
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
@@ -35,25 +35,25 @@ AnyPrompt = BasePromptTemplate[Any]
 
 
 async def ask_model(
-    runtime: Runtime, llm: AnyRunnable, prompt: PromptValue, config: RunnableConfig, sink: Sink[str] | None = None
+    mode: Mode, llm: AnyRunnable, prompt: PromptValue, config: RunnableConfig, sink: Sink[str] | None = None
 ) -> Answer:
     """Return a model's answer.
 
     Args:
-        runtime: the one that this runs on.
+        mode: the one that this runs in.
         llm: a chat model, a text model, or one with something bound.
         prompt: what it is asked.
         config: of its run.
         sink: takes the text as it comes; None: the model is not streamed.
     """
     if sink is None:
-        return _check_answer(await llm._invoke(runtime, prompt, config, {}))  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+        return _check_answer(await llm._invoke(mode, prompt, config, {}))  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
     reader = TextReader(sink, cumulative=llm._is_cumulative)  # pyright: ignore[reportPrivateUsage]  # as above
-    await llm._produce(runtime, prompt, config, {}, reader)  # pyright: ignore[reportPrivateUsage]  # as above
+    await llm._produce(mode, prompt, config, {}, reader)  # pyright: ignore[reportPrivateUsage]  # as above
     return _check_answer(reader.pieces.total())
 
 
-async def fill_prompt(runtime: Runtime, prompt: AnyPrompt, values: Fields) -> PromptValue:
+async def fill_prompt(mode: Mode, prompt: AnyPrompt, values: Fields) -> PromptValue:
     """Return a prompt with values filled in, once: braces in them are text.
 
     Raises:
@@ -61,7 +61,7 @@ async def fill_prompt(runtime: Runtime, prompt: AnyPrompt, values: Fields) -> Pr
     """
     names = {*prompt.input_variables, *prompt.optional_variables, *prompt.partial_variables}
     own = {key: value for key, value in values.items() if key in names}
-    return await prompt.aformat_prompt(**own) if runtime.is_async else prompt.format_prompt(**own)
+    return await prompt.aformat_prompt(**own) if mode.is_async else prompt.format_prompt(**own)
 
 
 def get_answer_text(answer: Answer) -> str:

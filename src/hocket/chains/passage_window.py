@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.passages import Passage, show_passages
 from hocket.errors import ContextLengthExceeded
 from hocket.messages import BaseMessage, HumanMessage
@@ -28,26 +28,26 @@ class PassageWindow:
             llm, "get_num_tokens_from_messages", count_tokens_approximately
         )
 
-    async def measure(self, runtime: Runtime, passages: Sequence[Passage]) -> list[int]:
+    async def measure(self, mode: Mode, passages: Sequence[Passage]) -> list[int]:
         """Return how many tokens each passage has, with the line before it; a tokenizer may have to be loaded."""
-        return await runtime.call_sync(lambda: [self._count([HumanMessage(show_passages([one]))]) for one in passages])
+        return await mode.call_sync(lambda: [self._count([HumanMessage(show_passages([one]))]) for one in passages])
 
-    async def find_room(self, runtime: Runtime, prompt: PromptValue) -> int | None:
+    async def find_room(self, mode: Mode, prompt: PromptValue) -> int | None:
         """Return how many tokens are left for passages beside ``prompt``, which has none; None: nobody knows."""
         if self.limit is None:
             return None
-        return self.limit - await runtime.call_sync(self._count, prompt.to_messages())
+        return self.limit - await mode.call_sync(self._count, prompt.to_messages())
 
-    async def choose(self, runtime: Runtime, passages: Sequence[Passage], prompt: PromptValue) -> list[Passage]:
+    async def choose(self, mode: Mode, passages: Sequence[Passage], prompt: PromptValue) -> list[Passage]:
         """Return those passages, best first, that fit beside ``prompt``; one that does not is passed over.
 
         Raises:
             ContextLengthExceeded: none fits.
         """
-        room = await self.find_room(runtime, prompt)
+        room = await self.find_room(mode, prompt)
         if room is None:
             return [*passages]
-        sizes, chosen = await self.measure(runtime, passages), list[Passage]()
+        sizes, chosen = await self.measure(mode, passages), list[Passage]()
         left = room
         for passage, size in zip(passages, sizes, strict=True):
             if size <= left:
@@ -61,11 +61,11 @@ class PassageWindow:
             )
         return chosen
 
-    async def keep_end(self, runtime: Runtime, text: str, prompt: PromptValue) -> str:
+    async def keep_end(self, mode: Mode, text: str, prompt: PromptValue) -> str:
         """Return the last lines of ``text`` that fit beside ``prompt``, which is without it."""
-        room = await self.find_room(runtime, prompt)
+        room = await self.find_room(mode, prompt)
         while room is not None and text:
-            (size,) = await self.measure(runtime, [Passage((), text)])
+            (size,) = await self.measure(mode, [Passage((), text)])
             if size <= room:
                 break
             kept = text[len(text) - int(len(text) * max(room, 0) / size * 0.9) :]  # an estimate, and a little less

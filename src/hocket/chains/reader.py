@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Sink
 from hocket.chains.ask import AnyPrompt, SinkWatch, ask_model, check_tools, fill_prompt, get_answer_text
 from hocket.chains.passage_window import PassageWindow
@@ -89,14 +89,14 @@ class DocumentRun:
 
     Args:
         reader: the model, and how it is shown documents.
-        runtime: the one that this runs on.
+        mode: the one that this runs in.
         values: for the further variables of the prompts.
         config: for the runs of models.
         sink: takes the text as it comes; None: it is not streamed.
     """
 
     reader: DocumentReader
-    runtime: Runtime
+    mode: Mode
     values: FieldsView
     config: RunnableConfig
     sink: Sink[str] | None = None
@@ -123,7 +123,7 @@ class DocumentRun:
         prompt = self.reader.document_prompt
         if prompt is None:
             return None
-        if self.runtime.is_async:
+        if self.mode.is_async:
             return {number: await aformat_document(one, prompt) for number, one in enumerate(documents, 1)}
         return {number: format_document(one, prompt) for number, one in enumerate(documents, 1)}
 
@@ -139,21 +139,21 @@ class DocumentRun:
             further: values for variables that the method itself gives.
         """
         shown = show_passages(passages, beside) if passages else ""
-        filled = await fill_prompt(self.runtime, prompt, {**self.values, **further, self.reader.variable: shown})
+        filled = await fill_prompt(self.mode, prompt, {**self.values, **further, self.reader.variable: shown})
         if shown and isinstance(filled, ChatPromptValue):
             return ChatPromptValue(messages=_keep_from_system(filled.to_messages(), shown))
         return filled
 
     async def ask(self, prompt: PromptValue, sink: Sink[str] | None = None) -> str:
         """Return the text that the model answers."""
-        return get_answer_text(await ask_model(self.runtime, self.reader.llm, prompt, self.config, sink))
+        return get_answer_text(await ask_model(self.mode, self.reader.llm, prompt, self.config, sink))
 
     async def stuff(self, prompt: AnyPrompt, passages: Sequence[Passage]) -> tuple[str, Sequence[Passage]]:
         """Ask about all passages at once, best first, as many as fit: a `PassageMethod`, with a prompt.
 
         A model that finds them too long all the same is shown the better half of them, and so on.
         """
-        shown = await PassageWindow(self.reader.llm).choose(self.runtime, passages, await self.fill(prompt, []))
+        shown = await PassageWindow(self.reader.llm).choose(self.mode, passages, await self.fill(prompt, []))
         watch = None if self.sink is None else SinkWatch(self.sink)
         while True:
             try:
@@ -168,8 +168,8 @@ class DocumentRun:
 
         The first to fail cancels the others.
         """
-        if not self.runtime.is_async:
-            return run_in_portal(lambda: replace(self, runtime=ASYNC).call_each(call, items))
+        if not self.mode.is_async:
+            return run_in_portal(lambda: replace(self, mode=ASYNC).call_each(call, items))
 
         async def work(item: T, _: RunnableConfig) -> R:
             return await call(self, item)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.chains.ask import AnyPrompt, TextReader, unbind
 from hocket.chains.citations import find_citations
@@ -65,22 +65,20 @@ class _StuffRunnable(RunnableWithRun[Fields, object]):
         self._prompt = prompt
         self._parser = parser
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Fields, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> object:
-        text, _ = await self.answer(runtime, input, config)
+    async def _run_whole(self, mode: Mode, input: Fields, config: RunnableConfig, kwargs: dict[str, object]) -> object:
+        text, _ = await self.answer(mode, input, config)
         return text
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Fields, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
+        self, mode: Mode, input: Fields, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
     ) -> None:
         if self._parser is None:
-            await self.answer(runtime, input, config, sink)
+            await self.answer(mode, input, config, sink)
         else:
-            await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
+            await put_one(sink, await self._run_whole(mode, input, config, kwargs))
 
     async def answer(
-        self, runtime: Runtime, input: object, config: RunnableConfig, sink: Sink[str] | None = None
+        self, mode: Mode, input: object, config: RunnableConfig, sink: Sink[str] | None = None
     ) -> tuple[object, Mapping[int, Document]]:
         """Return the answer, and the documents that the model was shown, by number."""
         key = self._reader.variable
@@ -88,7 +86,7 @@ class _StuffRunnable(RunnableWithRun[Fields, object]):
             raise InvalidInput(f"{self.name} takes a mapping with the documents under {key!r}")
         values = cast(FieldsView, input)
         documents = check_documents(values[key], f"the input {key!r}")
-        run = DocumentRun(self._reader, runtime, values, config, sink)
+        run = DocumentRun(self._reader, mode, values, config, sink)
         combined = await run.read(documents, self._stuff)
         parser = self._parser
         return (combined.text if parser is None else parser.parse(combined.text)), combined.shown
@@ -135,19 +133,19 @@ class _RetrievalChain(NamedStep):
     def output_keys(self) -> list[str]:
         return ["context", "answer", "citations", "unsupported"]
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         asked = inputs["input"] if isinstance(unbind(self.retriever), BaseRetriever) else inputs
-        documents = await retrieve(runtime, self.retriever, asked, config)
+        documents = await retrieve(mode, self.retriever, asked, config)
         values = {**inputs, "context": documents}
         waiting = outlet.put_as({"context": documents}, {"context": "context"})
         if waiting is not None:
             await waiting
-        answer, shown = await self._answer(runtime, values, config, outlet)
+        answer, shown = await self._answer(mode, values, config, outlet)
         citations, unsupported = find_citations(answer, shown) if isinstance(answer, str) else ([], [])
         return {"context": documents, "answer": answer, "citations": citations, "unsupported": unsupported}
 
     async def _answer(
-        self, runtime: Runtime, values: Fields, config: RunnableConfig, outlet: Outlet
+        self, mode: Mode, values: Fields, config: RunnableConfig, outlet: Outlet
     ) -> tuple[object, Mapping[int, Document]]:
         chain, sink, documents = (
             self.combine_docs_chain,
@@ -159,12 +157,12 @@ class _RetrievalChain(NamedStep):
                 await put_one(sink, NOTHING_FOUND)
             return NOTHING_FOUND, {}
         if isinstance(chain, _StuffRunnable):
-            return await chain.answer(runtime, values, config, None if chain.is_parsed else sink)
+            return await chain.answer(mode, values, config, None if chain.is_parsed else sink)
         shown = dict(enumerate(documents, 1))
         if sink is None:
-            return _read_answer(await chain._invoke(runtime, values, config, {})), shown
+            return _read_answer(await chain._invoke(mode, values, config, {})), shown
         reader = TextReader(sink, cumulative=chain._is_cumulative)
-        await chain._produce(runtime, values, config, {}, reader)
+        await chain._produce(mode, values, config, {}, reader)
         return _read_answer(reader.pieces.total()), shown
 
     @property
@@ -204,13 +202,11 @@ async def _is_first(values: FieldsView) -> bool:
     return not values.get("chat_history")
 
 
-async def retrieve(
-    runtime: Runtime, retriever: AnyRunnable, question: object, config: RunnableConfig
-) -> list[Document]:
+async def retrieve(mode: Mode, retriever: AnyRunnable, question: object, config: RunnableConfig) -> list[Document]:
     """Return the documents that a retriever finds, best first.
 
     Raises:
         InvalidInput: it returned something else.
     """
-    found = await retriever._invoke(runtime, question, config, {})  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+    found = await retriever._invoke(mode, question, config, {})  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
     return check_documents(found, f"what {retriever.get_name()} found")

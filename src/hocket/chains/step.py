@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from pydantic import ConfigDict
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.chains.outlet import Outlet
 from hocket.errors import InvalidHook, InvalidInput
@@ -72,8 +72,8 @@ class NamedStep(RunnableWithRun[Fields, Fields], RunnableSerializable[Fields, Fi
         raise NotImplementedError
 
     @abstractmethod
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
-        """Return the outputs, on a runtime; push what can be streamed."""
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+        """Return the outputs, in a mode; push what can be streamed."""
 
     # -- keys
 
@@ -97,45 +97,43 @@ class NamedStep(RunnableWithRun[Fields, Fields], RunnableSerializable[Fields, Fi
         if len({*outputs}) < len(outputs):
             raise InvalidInput(f"{self.get_name()} has an output twice: {join_keys(outputs)}")
 
-    async def _recall(self, runtime: Runtime, given: Fields, config: RunnableConfig) -> Fields:
+    async def _recall(self, mode: Mode, given: Fields, config: RunnableConfig) -> Fields:
         """Return what the step knows by itself, by `_known_keys`."""
         return {}
 
-    async def _remember(self, runtime: Runtime, given: Fields, outputs: Fields) -> None:
+    async def _remember(self, mode: Mode, given: Fields, outputs: Fields) -> None:
         """Keep what a run that has ended well was given, and what came of it."""
 
     # -- one run
 
     async def _invoke(
-        self, runtime: Runtime, input: Fields, config: RunnableConfig | None, kwargs: dict[str, object]
+        self, mode: Mode, input: Fields, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Fields:
         _read_options(kwargs)
-        return await super()._invoke(runtime, self._read_input(input), config, kwargs)
+        return await super()._invoke(mode, self._read_input(input), config, kwargs)
 
     async def _produce(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: Fields,
         config: RunnableConfig | None,
         kwargs: dict[str, object],
         sink: Sink[Fields],
     ) -> None:
         _read_options(kwargs)
-        await super()._produce(runtime, self._read_input(input), config, kwargs, sink)
+        await super()._produce(mode, self._read_input(input), config, kwargs, sink)
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Fields, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Fields:
-        return await self._work(runtime, input, config, kwargs, None)
+    async def _run_whole(self, mode: Mode, input: Fields, config: RunnableConfig, kwargs: dict[str, object]) -> Fields:
+        return await self._work(mode, input, config, kwargs, None)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Fields, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Fields]
+        self, mode: Mode, input: Fields, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Fields]
     ) -> None:
-        await self._work(runtime, input, config, kwargs, sink)
+        await self._work(mode, input, config, kwargs, sink)
 
     async def _work(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: Fields,
         config: RunnableConfig,
         kwargs: dict[str, object],
@@ -143,14 +141,14 @@ class NamedStep(RunnableWithRun[Fields, Fields], RunnableSerializable[Fields, Fi
     ) -> Fields:
         only_outputs = _read_options(kwargs)
         given = self._read_input(input)
-        inputs = {**given, **await self._recall(runtime, given, config)}
+        inputs = {**given, **await self._recall(mode, given, config)}
         if missing := [key for key in self.input_keys if key not in inputs]:
             raise InvalidHook(f"the memory of {self.get_name()} gave no {join_keys(missing)}, as it had promised")
         if sink is not None and not only_outputs:
             await put_one(sink, AddableDict(inputs))
         outlet = Outlet(sink)
-        outputs = self._check_outputs(await self._execute(runtime, inputs, config, outlet))
-        await self._remember(runtime, given, outputs)
+        outputs = self._check_outputs(await self._execute(mode, inputs, config, outlet))
+        await self._remember(mode, given, outputs)
         await outlet.put_rest(outputs)
         return outputs if only_outputs else {**inputs, **outputs}
 
@@ -186,10 +184,10 @@ class NamedStep(RunnableWithRun[Fields, Fields], RunnableSerializable[Fields, Fi
             )
         return values
 
-    def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
+    def _open_run(self, mode: Mode, config: RunnableConfig) -> ChainRun | None:
         if not is_watched(config):
             return None
-        run = ChainRun(runtime, self.get_name(), config, self._run_type, self.tags, self.metadata)
+        run = ChainRun(mode, self.get_name(), config, self._run_type, self.tags, self.metadata)
         return run if run.is_watched else None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from hocket._databases.writes import finish_write
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.definitions import Twins, has_own_definition
-from hocket._runtime.runtime import ASYNC, BLOCKING, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket.chat_history.exclusive import Exclusive
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 

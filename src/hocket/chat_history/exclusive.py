@@ -25,7 +25,7 @@ from hocket._databases.writes import finish_write
 from hocket._runtime.cancellation import current_task_id
 from hocket._runtime.detached import Detached, spawn
 from hocket._runtime.fork import after_fork
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.wait_queue import Waiter
 from hocket.errors import HistoryBusy, HistoryLockLost, HistoryUnavailable, HocketError, InvalidInput
 

@@ -7,7 +7,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from hocket._databases.urls import check_path, parse_address
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.records import check_session_id
 from hocket.errors import HistoryError, InvalidInput

@@ -22,7 +22,7 @@ from hocket._databases.postgres import (
     postgres_server,
 )
 from hocket._databases.postgres_lock import AdvisoryLock
-from hocket._runtime.runtime import drive
+from hocket._runtime.mode import drive
 from hocket._secrets import redact_url
 from hocket.chat_history.server import ServerHistory
 from hocket.errors import HistoryError, HistoryUnavailable, InvalidInput

@@ -1,10 +1,10 @@
-"""A turn of a conversation, read from and written to a history on either runtime."""
+"""A turn of a conversation, read from and written to a history in either mode."""
 
 from collections.abc import Sequence
 from typing import cast
 
 from hocket._pipeline.answer import PARTIAL
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
@@ -25,27 +25,27 @@ __all__ = [
 _NO_ANSWERS = ("orphaned_result", "duplicate_result")
 
 
-async def read_messages(runtime: Runtime, history: BaseChatMessageHistory) -> list[BaseMessage]:
+async def read_messages(mode: Mode, history: BaseChatMessageHistory) -> list[BaseMessage]:
     """Return the messages of a history, in a list of the caller's own."""
-    return list(await history.aget_messages() if runtime.is_async else history.messages)
+    return list(await history.aget_messages() if mode.is_async else history.messages)
 
 
 async def append_turn(
-    runtime: Runtime, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answered: Sequence[BaseMessage]
+    mode: Mode, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answered: Sequence[BaseMessage]
 ) -> None:
     """Append a turn, in one step, without messages that say nothing: providers refuse them. No answer is no turn."""
     answers = [message for message in answered if not is_empty(message)]
     if not answers:
         return
     turn = [*(message for message in asked if not is_empty(message)), *answers]
-    if runtime.is_async:
+    if mode.is_async:
         await history.aadd_messages(turn)
     else:
         history.add_messages(turn)
 
 
 async def append_partial(
-    runtime: Runtime, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
+    mode: Mode, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
 ) -> None:
     """Append a turn whose answer was left early, flagged; nothing if it has no text so far.
 
@@ -53,7 +53,7 @@ async def append_partial(
     """
     text = make_partial(answer)
     if text is not None:
-        await runtime.run_shielded(_append_within_grace(runtime, history, asked, text))
+        await mode.run_shielded(_append_within_grace(mode, history, asked, text))
 
 
 def make_partial(answer: BaseMessage) -> AIMessage | None:
@@ -68,9 +68,9 @@ def make_partial(answer: BaseMessage) -> AIMessage | None:
 
 
 async def _append_within_grace(
-    runtime: Runtime, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
+    mode: Mode, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
 ) -> None:
-    await runtime.finish_within_grace(append_turn(runtime, history, asked, [answer]))
+    await mode.finish_within_grace(append_turn(mode, history, asked, [answer]))
 
 
 def join_messages(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> list[BaseMessage]:

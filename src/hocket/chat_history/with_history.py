@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from pydantic import ConfigDict, Field, SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.turn import (
@@ -130,40 +130,40 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
 
     # -- a turn
 
-    async def _run_whole(self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
-        session = await self._find_session(runtime, config)
+    async def _run_whole(self, mode: Mode, input: Any, config: RunnableConfig, kwargs: dict[str, Any]) -> Any:
+        session = await self._find_session(mode, config)
         asked = self._read_question(input)
-        past = await read_messages(runtime, session.history)
+        past = await read_messages(mode, session.history)
         given = self._make_input(input, past, asked)
         turn = add_missing_results(past, asked)
-        output = await self.runnable._invoke(runtime, given, session.config, kwargs)
-        await append_turn(runtime, session.history, turn, self._read_answer(output))
+        output = await self.runnable._invoke(mode, given, session.config, kwargs)
+        await append_turn(mode, session.history, turn, self._read_answer(output))
         return output
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
+        self, mode: Mode, input: Any, config: RunnableConfig, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> None:
-        session = await self._find_session(runtime, config)
+        session = await self._find_session(mode, config)
         asked = self._read_question(input)
-        past = await read_messages(runtime, session.history)
+        past = await read_messages(mode, session.history)
         given = self._make_input(input, past, asked)
         turn = add_missing_results(past, asked)
         recorder = _Recorder(sink, cumulative=self.runnable._is_cumulative)
         try:
-            await self.runnable._produce(runtime, given, session.config, kwargs, recorder)
+            await self.runnable._produce(mode, given, session.config, kwargs, recorder)
         except BaseException as error:
             if sink.closed or not isinstance(error, Exception):
                 with suppress(ValueError):  # no answer yet, or several messages, of which the last may be half of one
                     (answer,) = self._read_answer(recorder.pieces.total())
-                    await append_partial(runtime, session.history, turn, answer)
+                    await append_partial(mode, session.history, turn, answer)
             raise
-        await append_turn(runtime, session.history, turn, self._read_answer(recorder.pieces.total()))
+        await append_turn(mode, session.history, turn, self._read_answer(recorder.pieces.total()))
 
     @property
     def _can_step(self) -> bool:
         return self.runnable._can_step
 
-    async def _find_session(self, runtime: Runtime, config: RunnableConfig) -> _Session:
+    async def _find_session(self, mode: Mode, config: RunnableConfig) -> _Session:
         """Return the session of a call, by its config."""
         given: Mapping[str, Any] = config.get("configurable") or {}
         expected = [spec.id for spec in self.history_factory_config]
@@ -185,7 +185,7 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
                 f"{', '.join(takes) or 'nothing'}; they must be the same"
             )
         found: Any = find()
-        history = await runtime.call_async(_await_value, found) if inspect.isawaitable(found) else found
+        history = await mode.call_async(_await_value, found) if inspect.isawaitable(found) else found
         if not isinstance(history, BaseChatMessageHistory):
             raise InvalidInput(
                 f"get_session_history returned {type(history).__name__}; it must return a history{bridge_hint(history)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import add_missing_results, append_partial, append_turn, coerce_messages, read_messages
@@ -182,21 +182,21 @@ class Conversation:
     # -- a turn
 
     async def _send(
-        self, runtime: Runtime, message: Said, config: Any, kwargs: dict[str, Any], thread: int | None
+        self, mode: Mode, message: Said, config: Any, kwargs: dict[str, Any], thread: int | None
     ) -> AIMessage:
         question, reading = _check_question(message), Reading()
-        if runtime.is_async:
+        if mode.is_async:
             reading.reader = anyio.get_current_task().id
-        await self._begin(runtime, reading, thread)
+        await self._begin(mode, reading, thread)
         try:
             turn = self._make_turn(reading)
-            return await turn._invoke(runtime, question, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+            return await turn._invoke(mode, question, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         finally:
             self._end()
 
     def _producer(
         self,
-        runtime: Runtime,
+        mode: Mode,
         reading: Reading,
         message: Said,
         config: Any,
@@ -206,18 +206,18 @@ class Conversation:
         question = _check_question(message)
 
         async def produce(sink: Sink[AIMessageChunk]) -> None:
-            await self._begin(runtime, reading, thread)
+            await self._begin(mode, reading, thread)
             try:
-                sink_of_reader = reading.wrap_sink(sink) if runtime.is_async else sink
+                sink_of_reader = reading.wrap_sink(sink) if mode.is_async else sink
                 pieces = cast("Sink[AIMessage]", sink_of_reader)  # a model's pieces are chunks
                 turn = self._make_turn(reading)
-                await turn._produce(runtime, question, config, kwargs, pieces)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+                await turn._produce(mode, question, config, kwargs, pieces)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             finally:
                 self._end()
 
         return produce
 
-    async def _begin(self, runtime: Runtime, reading: Reading, thread: int | None) -> None:
+    async def _begin(self, mode: Mode, reading: Reading, thread: int | None) -> None:
         before = self._reading
         if thread is not None and self._asking == thread:
             raise InvalidInput(
@@ -229,7 +229,7 @@ class Conversation:
                 "the turn before is still under way in this task, which would wait for itself: read its stream to the "
                 "end, or close it"
             )
-        await self._turns.acquire(runtime)
+        await self._turns.acquire(mode)
         self._asking = threading.get_ident() if thread is None else thread
         self._reading = reading
 
@@ -257,31 +257,31 @@ class _Turn(RunnableWithRun[list[BaseMessage], AIMessage]):
         self._reading = reading
 
     async def _run_whole(
-        self, runtime: Runtime, input: list[BaseMessage], config: RunnableConfig, kwargs: Options
+        self, mode: Mode, input: list[BaseMessage], config: RunnableConfig, kwargs: Options
     ) -> AIMessage:
-        past = await read_messages(runtime, self._history)
-        answer = await self._model.ask(runtime, past, input, config, kwargs)
+        past = await read_messages(mode, self._history)
+        answer = await self._model.ask(mode, past, input, config, kwargs)
         turn = add_missing_results(past, input)
-        await append_turn(runtime, self._history, turn, [message_chunk_to_message(answer)])
+        await append_turn(mode, self._history, turn, [message_chunk_to_message(answer)])
         return answer
 
     async def _run_streamed(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: list[BaseMessage],
         config: RunnableConfig,
         kwargs: Options,
         sink: Sink[AIMessage],
     ) -> None:
-        past = await read_messages(runtime, self._history)
+        past = await read_messages(mode, self._history)
         turn = add_missing_results(past, input)
         try:
-            await self._model.stream(runtime, past, input, config, kwargs, sink)
+            await self._model.stream(mode, past, input, config, kwargs, sink)
         except BaseException as error:
             if sink.closed or not isinstance(error, Exception):  # the reader has left, or was cancelled
-                await append_partial(runtime, self._history, turn, self._reading.message)
+                await append_partial(mode, self._history, turn, self._reading.message)
             raise
-        await append_turn(runtime, self._history, turn, [self._reading.message])
+        await append_turn(mode, self._history, turn, [self._reading.message])
 
 
 def _open_model(model: object) -> Runnable[Any, AIMessage]:

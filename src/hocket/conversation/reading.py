@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 
 import anyio
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket._runtime.wait_queue import Waiter
 from hocket.messages import AIMessage, AIMessageChunk, Collector

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import join_messages
@@ -55,9 +55,7 @@ class ConversationMemory(Protocol):
 
     chat_memory: BaseChatMessageHistory
 
-    async def select(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
-    ) -> list[BaseMessage]:
+    async def select(self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None) -> list[BaseMessage]:
         """Return what is shown of ``messages``."""
         ...
 
@@ -142,7 +140,7 @@ class WindowedModel:
 
     async def ask(
         self,
-        runtime: Runtime,
+        mode: Mode,
         past: list[BaseMessage],
         question: list[BaseMessage],
         config: RunnableConfig,
@@ -156,13 +154,13 @@ class WindowedModel:
         """
 
         async def ask(messages: list[BaseMessage]) -> AIMessage:
-            return await self._model._invoke(runtime, messages, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+            return await self._model._invoke(mode, messages, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
 
-        return await self._ask(runtime, past, question, config, kwargs, ask)
+        return await self._ask(mode, past, question, config, kwargs, ask)
 
     async def stream(
         self,
-        runtime: Runtime,
+        mode: Mode,
         past: list[BaseMessage],
         question: list[BaseMessage],
         config: RunnableConfig,
@@ -173,14 +171,14 @@ class WindowedModel:
         observer = _UsageObserver(sink)
 
         async def stream(messages: list[BaseMessage]) -> _UsageObserver:
-            await self._model._produce(runtime, messages, config, kwargs, observer)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+            await self._model._produce(mode, messages, config, kwargs, observer)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             return observer
 
-        await self._ask(runtime, past, question, config, kwargs, stream, lambda: observer.has_begun)
+        await self._ask(mode, past, question, config, kwargs, stream, lambda: observer.has_begun)
 
     async def _ask(
         self,
-        runtime: Runtime,
+        mode: Mode,
         past: list[BaseMessage],
         question: list[BaseMessage],
         config: RunnableConfig,
@@ -189,7 +187,7 @@ class WindowedModel:
         has_begun: Callable[[], bool] = lambda: False,
     ) -> Answer:
         """Ask with ever shorter windows until the model takes one, unless its answer has begun."""
-        window = await self._make_window(runtime, past, question, config, kwargs)
+        window = await self._make_window(mode, past, question, config, kwargs)
         while True:
             try:
                 answer = await ask(window.messages)
@@ -198,12 +196,12 @@ class WindowedModel:
                     raise
                 window = window.half
             else:
-                await self._learn(runtime, window, answer.usage_metadata)
+                await self._learn(mode, window, answer.usage_metadata)
                 return answer
 
     async def _make_window(
         self,
-        runtime: Runtime,
+        mode: Mode,
         past: list[BaseMessage],
         question: list[BaseMessage],
         config: RunnableConfig,
@@ -211,7 +209,7 @@ class WindowedModel:
     ) -> _Window:
         limits = self._limits
         if limits.memory is not None:
-            past = await limits.memory.select(runtime, past, config)
+            past = await limits.memory.select(mode, past, config)
         head, rest = split_system(join_messages(past, question))
         if not rest:  # it is what is asked
             head, rest = rest, head
@@ -225,7 +223,7 @@ class WindowedModel:
             most = max(limits.max_messages - len(last), 0)
             window = window.with_last(len(keep_last(join_exchanges(window.older), max_messages=most)))
         if window.limit is not None and window.older:
-            window = await runtime.call_sync(self._cut, window, int(window.limit / limits.scale))
+            window = await mode.call_sync(self._cut, window, int(window.limit / limits.scale))
         return window
 
     def _instructions(self, head: list[BaseMessage]) -> list[BaseMessage]:
@@ -247,14 +245,14 @@ class WindowedModel:
             return window
         return window.with_last(len(keep_last(older, max_tokens=limit * 3 // 4, token_counter=count)))
 
-    async def _learn(self, runtime: Runtime, window: _Window, usage: UsageMetadata | None) -> None:
+    async def _learn(self, mode: Mode, window: _Window, usage: UsageMetadata | None) -> None:
         """Take from a reply where the window was, and how far the estimate was off.
 
         A short conversation tells little of that: what weighs the most in it are the tools.
         """
         self._limits.skipped = window.skipped
         if usage and window.limit is not None and usage["input_tokens"] * SHARE >= window.limit:
-            estimated = await runtime.call_sync(self._count, window.messages)
+            estimated = await mode.call_sync(self._count, window.messages)
             self._limits.scale = usage["input_tokens"] / max(estimated, 1)
 
 

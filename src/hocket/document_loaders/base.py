@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Protocol, cast
 
 from hocket._runtime.definitions import EitherVerb
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.documents import Document
 

@@ -16,8 +16,8 @@ from hocket._pipeline.rate_limit import NOTICEABLE
 from hocket._runtime import clock
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.definitions import EitherVerb, has_own_definition
+from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.callbacks import AsyncCallbackManager, AsyncRunManager, BaseRunManager, CallbackManager, RunManager
 from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidHook
@@ -104,7 +104,7 @@ Vectors = list[list[float]]
 
 
 async def embed_as_run(
-    model: Embeddings, texts: Sequence[str], embed: Callable[[], Awaitable[Vectors]], *, runtime: Runtime = ASYNC
+    model: Embeddings, texts: Sequence[str], embed: Callable[[], Awaitable[Vectors]], *, mode: Mode = ASYNC
 ) -> Vectors:
     """Return the vectors that ``embed()`` gives, as a run of ``model``: for the verbs of an embedding model of your own.
 
@@ -112,9 +112,9 @@ async def embed_as_run(
         model: it is named to handlers by its class, its ``model`` or `model_id`, and its ``base_url``.
         texts: what is embedded.
         embed: does it.
-        runtime: of the verb.
+        mode: of the verb.
     """
-    return await EmbeddingRun(model, texts, runtime).execute(embed, lambda vectors: (vectors, None))
+    return await EmbeddingRun(model, texts, mode).execute(embed, lambda vectors: (vectors, None))
 
 
 class EmbeddingRun:
@@ -123,14 +123,14 @@ class EmbeddingRun:
     Args:
         model: of whose call.
         texts: what is embedded.
-        runtime: of the verb.
+        mode: of the verb.
 
     Attributes:
         run_id: its own.
         metadata: the model's, and over them those of the run that the call is made in.
     """
 
-    def __init__(self, model: Embeddings, texts: Sequence[str], runtime: Runtime = ASYNC) -> None:
+    def __init__(self, model: Embeddings, texts: Sequence[str], mode: Mode = ASYNC) -> None:
         self._model = model
         self._texts = texts
         self._run: BaseRunManager | None = None
@@ -140,14 +140,14 @@ class EmbeddingRun:
         self.metadata: Mapping[str, object] = {**own, **(config.get("metadata") or {})}
         if not is_watched(config):
             return
-        manager = (AsyncCallbackManager if runtime.is_async else CallbackManager).configure(
+        manager = (AsyncCallbackManager if mode.is_async else CallbackManager).configure(
             config.get("callbacks"),
             inheritable_tags=config.get("tags"),
             inheritable_metadata=config.get("metadata"),
             local_metadata={**own, **_describe(model)},
         )
         if manager.handlers:
-            run_class = AsyncRunManager if runtime.is_async else RunManager
+            run_class = AsyncRunManager if mode.is_async else RunManager
             self._run = manager.new_run(run_class, self.run_id)
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.embeddings.base import Embeddings, check_vectors
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint

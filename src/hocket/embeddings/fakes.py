@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.embeddings.base import Embeddings, embed_as_run
 
 __all__ = ["DeterministicFakeEmbedding", "FakeEmbeddings"]
@@ -28,11 +28,11 @@ class _Fake(BaseModel, Embeddings, ABC):
         """Return one vector for each text, in order."""
         return drive(self._embed_all(BLOCKING, texts))
 
-    async def _embed_all(self, runtime: Runtime, texts: list[str]) -> list[list[float]]:
+    async def _embed_all(self, mode: Mode, texts: list[str]) -> list[list[float]]:
         async def embed() -> list[list[float]]:
             return [self._embed(text) for text in texts]
 
-        return await embed_as_run(self, texts, embed, runtime=runtime)
+        return await embed_as_run(self, texts, embed, mode=mode)
 
     @abstractmethod
     def _embed(self, text: str) -> list[float]: ...

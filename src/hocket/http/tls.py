@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from hocket._runtime.fork import after_fork
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:

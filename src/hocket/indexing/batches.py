@@ -4,7 +4,7 @@ import functools
 from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink, Stream
 from hocket.document_loaders import BaseLoader
 from hocket.documents import Document

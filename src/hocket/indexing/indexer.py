@@ -12,7 +12,7 @@ from typing import Final, Literal, Self, TypeAlias
 import anyio
 from typing_extensions import TypedDict
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Stream
 from hocket._runtime.sync_twin import sync_function
 from hocket.document_loaders import FilesLoader

@@ -24,7 +24,7 @@ from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._pipeline.hooks import Hooks
 from hocket._pipeline.request import CallRequest
 from hocket._runtime.clock import new_run_id
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.caches import BaseCache
 from hocket.callbacks import Callbacks
 from hocket.callbacks.base_manager import list_handlers
@@ -329,7 +329,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
 
     def _make_request(
         self,
-        runtime: Runtime,
+        mode: Mode,
         prompts: Sequence[Any],
         run_ids: Sequence[UUID | None],
         stop: list[str] | None,
@@ -340,7 +340,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         """Return what is asked of the hook, and the names of options that were left out.
 
         Args:
-            runtime: of the call.
+            mode: of the call.
             prompts: one list of messages, or texts.
             run_ids: of their runs; None: a new one.
             stop, params: what the verb was given.
@@ -361,7 +361,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         streaming = (
             (hooks.astream or hooks.stream)
             and len(prompts) == 1
-            and self._should_stream(async_api=runtime.is_async, **params)
+            and self._should_stream(async_api=mode.is_async, **params)
         )
         stop, options, dropped = self._apply_option_policy(stop, options, params.get("unsupported"), messages)
         ids = (run_ids[0] or new_run_id(),) if len(run_ids) == 1 else [one or new_run_id() for one in run_ids]

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.callbacks import AsyncCallbackManager, CallbackManager, Callbacks
 from hocket.errors import InvalidInput
 
@@ -43,7 +43,7 @@ def check_stop(stop: object) -> None:
 
 
 def configure_manager(
-    runtime: Runtime,
+    mode: Mode,
     fields: Mapping[str, Any],
     callbacks: Callbacks,
     tags: list[str] | None,
@@ -53,12 +53,12 @@ def configure_manager(
     """Return the manager of a call.
 
     Args:
-        runtime: of the call.
+        mode: of the call.
         fields: of the model.
         callbacks, tags, metadata: given with the call.
         tracing_facts: what tracers want to know of the model; they come over the metadata.
     """
-    cls = AsyncCallbackManager if runtime.is_async else CallbackManager
+    cls = AsyncCallbackManager if mode.is_async else CallbackManager
     all_metadata = {**metadata, **tracing_facts} if metadata else tracing_facts
     return cls.configure(
         callbacks,

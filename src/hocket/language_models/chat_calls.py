@@ -12,7 +12,7 @@ from hocket._pipeline.chat_answer import CHAT
 from hocket._pipeline.lazy_copies import LazyCopies
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
@@ -41,7 +41,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
 
     def _open_calls(
         self,
-        runtime: Runtime,
+        mode: Mode,
         conversations: Sequence[Sequence[BaseMessage]],
         stop: list[str] | None,
         config: Mapping[str, Any],
@@ -52,15 +52,15 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             raise InvalidInput(f"generate takes a list of conversations, not {type(conversations).__name__}")
         run_ids = (config["run_id"], *[None] * len(conversations))
         parts = [
-            self._make_request(runtime, (messages,), (run_id,), stop, params, messages, config.get("metadata"))
+            self._make_request(mode, (messages,), (run_id,), stop, params, messages, config.get("metadata"))
             for messages, run_id in zip(map(self._prepare, conversations), run_ids, strict=False)
         ]
         requests: list[CallRequest] = [request for request, _ in parts]
         runs: Sequence[Runs] = [NO_RUNS] * len(parts)
         if parts and self._has_listeners(config["callbacks"]):
-            runs = self._make_runs(runtime, requests, parts[0][1], params, config)
+            runs = self._make_runs(mode, requests, parts[0][1], params, config)
         return [
-            Call(CHAT, request, runtime, self._make_limits(params), own)
+            Call(CHAT, request, mode, self._make_limits(params), own)
             for request, own in zip(requests, runs, strict=True)
         ]
 
@@ -77,7 +77,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
 
     def _make_runs(
         self,
-        runtime: Runtime,
+        mode: Mode,
         requests: Sequence[CallRequest],
         dropped: Sequence[str],
         params: Mapping[str, Any],
@@ -86,13 +86,13 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
         """Return the runs of calls that have all but their messages in common."""
         facts = self._make_tracing_facts(requests[0], dropped)
         callbacks, tags, metadata = config.get("callbacks"), config.get("tags"), config.get("metadata")
-        manager = configure_manager(runtime, self.__dict__, callbacks, tags, metadata, facts)
+        manager = configure_manager(mode, self.__dict__, callbacks, tags, metadata, facts)
         if not manager.handlers:
             return [NO_RUNS] * len(requests)
         runs: list[Runs] = []
         for request in requests:
             describe = functools.partial(self._describe_start, request, params, config, len(requests))
-            runs.append(Runs(runtime, CHAT.start_event, request.run_ids, (manager,), describe))
+            runs.append(Runs(mode, CHAT.start_event, request.run_ids, (manager,), describe))
         return runs
 
     def _describe_start(

@@ -17,8 +17,8 @@ from hocket._pipeline.compose import compose_chat
 from hocket._pipeline.hooks import default_hook
 from hocket._pipeline.observe import run_all, with_run_events, with_total_deadline
 from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun, view_run
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_calls import ChatCalls
@@ -171,15 +171,15 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
     ) -> SyncChatStream:
         """Return the answer as it comes: the sync face of `astream`."""
         stepped = self._hooks.can_step_stream
-        runtime = BLOCKING if stepped else ASYNC
-        return SyncChatStream(*self._open_stream(runtime, input, config, stop, kwargs), stepped=stepped)
+        mode = BLOCKING if stepped else ASYNC
+        return SyncChatStream(*self._open_stream(mode, input, config, stop, kwargs), stepped=stepped)
 
     def _open_stream(
-        self, runtime: Runtime, input: LanguageModelInput, config: Any, stop: list[str] | None, params: dict[str, Any]
+        self, mode: Mode, input: LanguageModelInput, config: Any, stop: list[str] | None, params: dict[str, Any]
     ) -> tuple[Call, Producer[AIMessageChunk]]:
         """Return the call behind a stream, and what makes its chunks."""
         params = {**params, "stream": True}
-        call = self._open_call(runtime, self._to_messages(input), config, stop, params)
+        call = self._open_call(mode, self._to_messages(input), config, stop, params)
 
         async def produce(sink: Sink[AIMessageChunk]) -> None:
             call.delivery.attach(sink)
@@ -192,13 +192,13 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
             if waiting is not None:
                 await waiting
 
-        return call, produce if self._should_stream(async_api=runtime.is_async, **params) else produce_whole
+        return call, produce if self._should_stream(async_api=mode.is_async, **params) else produce_whole
 
     async def _produce(
-        self, runtime: Runtime, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[Any]
+        self, mode: Mode, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[Any]
     ) -> None:
         params = {**kwargs}
-        await self._open_stream(runtime, input, config, params.pop("stop", None), params)[1](sink)
+        await self._open_stream(mode, input, config, params.pop("stop", None), params)[1](sink)
 
     @property
     def _can_step(self) -> bool:
@@ -297,14 +297,14 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
 
     async def _answer_with_cache(
         self,
-        runtime: Runtime,
+        mode: Mode,
         messages: list[BaseMessage],
         stop: list[str] | None,
         run: LLMRun | None,
         params: dict[str, Any],
     ) -> ChatResult:
-        runs = NO_RUNS if run is None else StartedRun(runtime, view_run(run, runtime.is_async))
-        call = self._open_call(runtime, messages, {"run_id": getattr(run, "run_id", None)}, stop, params, runs)
+        runs = NO_RUNS if run is None else StartedRun(mode, view_run(run, mode.is_async))
+        call = self._open_call(mode, messages, {"run_id": getattr(run, "run_id", None)}, stop, params, runs)
         finished = call.finish(await self._compose_below_override()(call))
         return rebuild_result(call.result, finished)
 
@@ -322,7 +322,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
     async def _ask_override(self, call: Call) -> ChatResult:
         """Have the subclass's own `_agenerate_with_cache` answer, or `_generate_with_cache`, if need be in a thread."""
         request, own = call.request, self._overrides
-        is_async = call.runtime.is_async and own.agenerate_with_cache
+        is_async = call.mode.is_async and own.agenerate_with_cache
         params = dict(request.params)
         if call.limits is not NO_LIMITS:  # of this call, which the default implementation makes a call of its own for
             params |= {"timeout": call.limits.timeout, "retry": call.limits.retry}
@@ -331,7 +331,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
             name, returned = "_agenerate_with_cache", await self._agenerate_with_cache(*arguments, **params)
         else:
             name, ask = "_generate_with_cache", functools.partial(self._generate_with_cache, *arguments, **params)
-            returned = await call.runtime.call_sync(ask)
+            returned = await call.mode.call_sync(ask)
         result = call.answer.check(request, returned, name)
         await call.delivery.replay(result)
         return cast(ChatResult, result)
@@ -354,7 +354,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
 
     def _open_call(
         self,
-        runtime: Runtime,
+        mode: Mode,
         messages: list[BaseMessage],
         config: RunnableConfig | None,
         stop: list[str] | None,
@@ -364,8 +364,8 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         """Return a call, complete. ``runs``: those that were started for it; None: those that its config describes."""
         config = read_config(config)
         ids, metadata = (config.get("run_id"),), config.get("metadata")
-        request, dropped = self._make_request(runtime, (messages,), ids, stop, params, messages, metadata)
+        request, dropped = self._make_request(mode, (messages,), ids, stop, params, messages, metadata)
         if runs is None:
             is_heard = self._has_listeners(config.get("callbacks"))
-            runs = self._make_runs(runtime, [request], dropped, params, config)[0] if is_heard else NO_RUNS
-        return Call(CHAT, request, runtime, self._make_limits(params), runs)
+            runs = self._make_runs(mode, [request], dropped, params, config)[0] if is_heard else NO_RUNS
+        return Call(CHAT, request, mode, self._make_limits(params), runs)

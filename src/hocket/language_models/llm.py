@@ -4,7 +4,7 @@ from abc import ABC
 from typing import Any, ClassVar
 
 from hocket._pipeline.hooks import Hooks, default_hook
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.language_models.call_hooks import CALL_HOOKS, add_run_manager, check_text, find_hooks
 from hocket.language_models.llms import BaseLLM
 from hocket.outputs import Generation, LLMResult

@@ -19,8 +19,8 @@ from hocket._pipeline.hooks import default_hook
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
 from hocket._pipeline.text_answer import TEXT
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidInput
@@ -149,10 +149,10 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         return produce
 
     async def _produce(
-        self, runtime: Runtime, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[str]
+        self, mode: Mode, input: LanguageModelInput, config: Any, kwargs: dict[str, Any], sink: Sink[str]
     ) -> None:
         params: dict[str, Any] = {**kwargs, "stream": True}
-        await self._producer(self._open_call(runtime, input, config, params.pop("stop", None), params))(sink)
+        await self._producer(self._open_call(mode, input, config, params.pop("stop", None), params))(sink)
 
     @property
     def _can_step(self) -> bool:
@@ -243,7 +243,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
 
     def _open_call(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: LanguageModelInput,
         config: RunnableConfig | None,
         stop: list[str] | None,
@@ -256,11 +256,11 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         each = PerPrompt(
             [config.get("callbacks")], [config.get("tags")], [config.get("metadata")], [config.get("run_name")]
         )
-        return self._make_call(runtime, [prompt], stop, params, [config.get("run_id")], each)
+        return self._make_call(mode, [prompt], stop, params, [config.get("run_id")], each)
 
     def _open_calls(
         self,
-        runtime: Runtime,
+        mode: Mode,
         prompts: object,
         stop: list[str] | None,
         config: Mapping[str, Any],
@@ -277,11 +277,11 @@ class BaseLLM(BaseLanguageModel[str], ABC):
                 raise InvalidInput(f"prompts must be texts; one is {type(text).__name__}")
         texts = cast("list[str]", prompts)
         run_ids = run_ids_of(config["run_id"], len(texts))
-        return self._make_call(runtime, texts, stop, params, run_ids, PerPrompt.spread(config, len(texts)))
+        return self._make_call(mode, texts, stop, params, run_ids, PerPrompt.spread(config, len(texts)))
 
     def _make_call(
         self,
-        runtime: Runtime,
+        mode: Mode,
         prompts: list[str],
         stop: list[str] | None,
         params: dict[str, Any],
@@ -289,12 +289,10 @@ class BaseLLM(BaseLanguageModel[str], ABC):
         each: PerPrompt,
     ) -> Call:
         metadata = each.metadata[0] if each.metadata else None  # a request has one payer
-        request, dropped = self._make_request(runtime, prompts, run_ids, stop, params, metadata=metadata)
+        request, dropped = self._make_request(mode, prompts, run_ids, stop, params, metadata=metadata)
         limits = self._make_limits(params)
         is_heard = any(self._has_listeners(one) for one in each.callbacks)
-        return Call(
-            TEXT, request, runtime, limits, self._make_runs(runtime, request, dropped, each) if is_heard else NO_RUNS
-        )
+        return Call(TEXT, request, mode, limits, self._make_runs(mode, request, dropped, each) if is_heard else NO_RUNS)
 
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         """Whether a call for one prompt goes to a stream hook, if there is one."""
@@ -302,11 +300,11 @@ class BaseLLM(BaseLanguageModel[str], ABC):
             return bool(kwargs["stream"])
         return self._has_streaming_switch and bool(self.streaming)  # type: ignore[attr-defined]  # of a subclass
 
-    def _make_runs(self, runtime: Runtime, request: CallRequest, dropped: Sequence[str], each: PerPrompt) -> Runs:
+    def _make_runs(self, mode: Mode, request: CallRequest, dropped: Sequence[str], each: PerPrompt) -> Runs:
         """Return the runs of a call, one a prompt."""
         facts = self._make_tracing_facts(request, dropped)
         managers = [
-            configure_manager(runtime, self.__dict__, callbacks, tags, metadata, facts)
+            configure_manager(mode, self.__dict__, callbacks, tags, metadata, facts)
             for callbacks, tags, metadata in zip(each.callbacks, each.tags, each.metadata, strict=True)
         ]
         if not any(manager.handlers for manager in managers):
@@ -322,7 +320,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
                 **describe_server(self.__dict__.get("base_url")),
             }
 
-        return Runs(runtime, TEXT.start_event, request.run_ids, managers, describe)
+        return Runs(mode, TEXT.start_event, request.run_ids, managers, describe)
 
 
 def _first_text(result: LLMResult) -> str:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any, ClassVar
 
 from hocket._pipeline.hooks import Hooks, default_hook
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import EmptyResponse
 from hocket.language_models.call_hooks import CALL_HOOKS, add_run_manager, check_text, find_hooks
 from hocket.language_models.chat_models import BaseChatModel

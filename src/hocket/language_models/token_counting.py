@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from hocket._metering.attempt import TokenNeed
 from hocket._pipeline.request import CallRequest
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.messages import AIMessage, BaseMessage
 from hocket.profiles import ModelProfile
 
@@ -75,17 +75,17 @@ class TokenCountingMixin(BaseModel, defer_build=True):
 
     # -- what a call may use
 
-    async def _estimate_need(self, request: CallRequest, runtime: Runtime) -> TokenNeed:
+    async def _estimate_need(self, request: CallRequest, mode: Mode) -> TokenNeed:
         """Return what an attempt of a call may use at most (`hocket._pipeline.reservations.MeteredModel`)."""
         from hocket.tokens.counting import has_tokenizer
 
         if has_tokenizer(self):
-            tokens = await runtime.call_sync(self._count_input, request)
+            tokens = await mode.call_sync(self._count_input, request)
         else:
             tokens = self._count_input(request)
         return TokenNeed(tokens, self._find_output_limit(request))
 
-    async def _estimate_answer(self, answer: BaseMessage | str, runtime: Runtime) -> int:
+    async def _estimate_answer(self, answer: BaseMessage | str, mode: Mode) -> int:
         """Return about how many tokens a part of an answer has: its text by the tokenizer, if there is one."""
         from hocket.tokens.approximate import count_tokens_approximately
         from hocket.tokens.counting import has_tokenizer
@@ -93,9 +93,7 @@ class TokenCountingMixin(BaseModel, defer_build=True):
         message = AIMessage(answer) if isinstance(answer, str) else answer
         text = message.text
         beside = count_tokens_approximately([message]) - count_tokens_approximately([AIMessage(text)])
-        counted = (
-            await runtime.call_sync(self.get_num_tokens, text) if has_tokenizer(self) else self.get_num_tokens(text)
-        )
+        counted = await mode.call_sync(self.get_num_tokens, text) if has_tokenizer(self) else self.get_num_tokens(text)
         return beside + counted
 
     def _estimate_roughly(self, request: CallRequest, answer: BaseMessage | str | None) -> tuple[int, int]:

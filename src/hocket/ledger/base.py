@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 from typing import Any, ClassVar
 
 from hocket._metering.attempt import Attempt
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 from hocket.ledger.booking import Booking, make_hit
 from hocket.ledger.entry import EntryOutcome, LedgerEntry, encode_line

@@ -21,7 +21,7 @@ from time import monotonic
 
 from hocket._databases.circuit import Circuit
 from hocket._runtime.fork import after_fork
-from hocket._runtime.runtime import BLOCKING, drive
+from hocket._runtime.mode import BLOCKING, drive
 from hocket.errors import StoreError
 from hocket.ledger.entry import LedgerEntry
 from hocket.ledger.spool import Spool

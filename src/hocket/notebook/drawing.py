@@ -11,7 +11,7 @@ import anyio
 from pydantic import BaseModel
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Stream, SyncStream
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage

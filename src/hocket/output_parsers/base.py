@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import ConfigDict
 
 from hocket._runtime.definitions import Twins
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.messages import BaseMessage
@@ -80,9 +80,9 @@ class ParserRunnable(BaseLLMOutputParser[T], PureRunnable[ParserInput, T], ABC, 
         """Parsers travel as data, as far as their fields do."""
         return True
 
-    async def _compute(self, runtime: Runtime, input: ParserInput) -> T:
+    async def _compute(self, mode: Mode, input: ParserInput) -> T:
         result = to_generations(input)
-        return await self.aparse_result(result) if runtime.is_async else self.parse_result(result)
+        return await self.aparse_result(result) if mode.is_async else self.parse_result(result)
 
 
 class BaseGenerationOutputParser(ParserRunnable[T], ABC, Generic[T]):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import hocket.prices.packaged as packaged
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 from hocket.prices.price import Price
 

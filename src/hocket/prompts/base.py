@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 from pydantic import ConfigDict, Field
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name
 from hocket.load.serializable import get_fields
@@ -98,14 +98,14 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         """Do as `format_prompt`, under an event loop."""
         return self.format_prompt(**kwargs)
 
-    def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
+    def _open_run(self, mode: Mode, config: RunnableConfig) -> ChainRun | None:
         if self.tags or self.metadata:
             config = merge_configs(config, {"tags": self.tags or [], "metadata": self.metadata or {}})
-        return super()._open_run(runtime, config)
+        return super()._open_run(mode, config)
 
-    async def _compute(self, runtime: Runtime, input: object) -> PromptValue:
+    async def _compute(self, mode: Mode, input: object) -> PromptValue:
         values = self._name_values(input)
-        return await self.aformat_prompt(**values) if runtime.is_async else self.format_prompt(**values)
+        return await self.aformat_prompt(**values) if mode.is_async else self.format_prompt(**values)
 
     def partial(self, /, **kwargs: object) -> Self:
         """Return this prompt with values given beforehand. A function is called for its value at each call."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, cast, overload
 from pydantic import ConfigDict, PositiveInt, SkipValidation
 
 from hocket._runtime.definitions import Twins
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.load.serializable import Serializable
@@ -259,13 +259,13 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         """Do as `format_messages`, under an event loop: example selectors may wait there."""
         return await self._format(ASYNC, kwargs)
 
-    async def _format(self, runtime: Runtime, given: dict[str, object]) -> list[BaseMessage]:
+    async def _format(self, mode: Mode, given: dict[str, object]) -> list[BaseMessage]:
         values = self._merge_values(given)
         made: list[BaseMessage] = []
         for part in self.messages:
             if isinstance(part, BaseMessage):
                 made.append(part)
-            elif runtime.is_async:
+            elif mode.is_async:
                 made.extend(await part.aformat_messages(**values))
             else:
                 made.extend(part.format_messages(**values))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import ConfigDict
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.errors import InvalidInput
 from hocket.load.serializable import get_fields
 from hocket.prompts.formats import PromptTemplateFormat, compile_template, render
@@ -76,7 +76,7 @@ class DictPromptTemplate(PureRunnable[dict[str, Any], dict[str, Any]]):
         """Do as `format`, under an event loop."""
         return self.format(**kwargs)
 
-    async def _compute(self, runtime: Runtime, input: dict[str, Any]) -> dict[str, Any]:
+    async def _compute(self, mode: Mode, input: dict[str, Any]) -> dict[str, Any]:
         return self.format(**input)
 
     def pretty_repr(self, html: bool = False) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from hocket._runtime.definitions import Twins
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.load.serializable import Serializable
 from hocket.prompts.message import StringPromptTemplate
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields
@@ -34,10 +34,10 @@ class _Examples(BasePromptTemplate[str], ABC):
             raise InvalidInput("a few-shot prompt takes examples=[...] or example_selector=..., one of the two")
         super()._check_template()
 
-    async def _select_examples(self, runtime: Runtime, values: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _select_examples(self, mode: Mode, values: dict[str, Any]) -> list[dict[str, Any]]:
         if self.example_selector is None:
             return self.examples or []
-        if runtime.is_async:
+        if mode.is_async:
             return await self.example_selector.aselect_examples(values)
         return self.example_selector.select_examples(values)
 
@@ -69,9 +69,9 @@ class _FewShotText(_Examples, StringPromptTemplate, ABC):
         """Do as `format`, under an event loop: a selector may wait there."""
         return await self._format(ASYNC, kwargs)
 
-    async def _format(self, runtime: Runtime, given: dict[str, object]) -> str:
+    async def _format(self, mode: Mode, given: dict[str, object]) -> str:
         values = self._merge_values(given)
-        examples = [self.example_prompt.format(**example) for example in await self._select_examples(runtime, values)]
+        examples = [self.example_prompt.format(**example) for example in await self._select_examples(mode, values)]
         prefix, suffix = self._fill_ends(values)
         return self.example_separator.join([piece for piece in (prefix, *examples, suffix) if piece])
 
@@ -166,8 +166,8 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
         """Do as `format_messages`, under an event loop: a selector may wait there."""
         return await self._format(ASYNC, kwargs)
 
-    async def _format(self, runtime: Runtime, given: dict[str, object]) -> list[BaseMessage]:
-        examples = await self._select_examples(runtime, self._merge_values(given))
+    async def _format(self, mode: Mode, given: dict[str, object]) -> list[BaseMessage]:
+        examples = await self._select_examples(mode, self._merge_values(given))
         return [message for example in examples for message in self.example_prompt.format_messages(**example)]
 
     def pretty_repr(self, html: bool = False) -> str:

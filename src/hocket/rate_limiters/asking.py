@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.wait_queue import Waiter
 from hocket.errors import RateLimitError
 from hocket.rate_limiters.limits import Tokens
@@ -41,8 +41,8 @@ class Asking(Waiter):
 
     __slots__ = ("error", "latest", "need", "turn")
 
-    def __init__(self, runtime: Runtime, need: Tokens, latest: float = math.inf) -> None:
-        super().__init__(runtime)
+    def __init__(self, mode: Mode, need: Tokens, latest: float = math.inf) -> None:
+        super().__init__(mode)
         self.need: Tokens = need
         self.latest: float = latest
         self.turn: ReservedTurn | None = None

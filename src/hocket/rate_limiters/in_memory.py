@@ -7,7 +7,7 @@ wakes every waiter ten times a second and gives at most 10 requests a second by 
 """
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.wait_queue import Waiter, WaitQueue
 from hocket.errors import InvalidInput
 from hocket.errors.hints import explain_arguments
@@ -56,16 +56,16 @@ class InMemoryRateLimiter(WaitQueue, BaseRateLimiter):
         """Wait in this event loop for permission. See `BaseRateLimiter.aacquire`."""
         return await self._acquire(ASYNC, blocking)
 
-    async def _acquire(self, runtime: Runtime, blocking: bool) -> bool:
+    async def _acquire(self, mode: Mode, blocking: bool) -> bool:
         if self._free():
             return True
         if not blocking:
             return False
-        waiter = Waiter(runtime)
+        waiter = Waiter(mode)
         self._enqueue(waiter)
         try:
             while (delay := self._turn(waiter)) != 0:
-                await (waiter.wait() if delay is None else runtime.sleep(delay))
+                await (waiter.wait() if delay is None else mode.sleep(delay))
         except BaseException:
             self._give_up(waiter)
             raise

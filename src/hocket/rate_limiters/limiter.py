@@ -9,7 +9,7 @@ from typing import Literal, Self, TypeAlias, cast
 from hocket._databases.urls import drop_secrets
 from hocket._runtime import clock
 from hocket._runtime.callers import warn_caller
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._secrets import Secret, redact_url
 from hocket.errors import DroppedStateWarning, HocketWarning, InvalidInput
 from hocket.http.rate_limits import Kind, read_rate_limits
@@ -89,11 +89,11 @@ class _HeldPermit(Permit):
     async def arefund(self) -> None:
         await self._settle(ASYNC, (0, 0))
 
-    async def _settle(self, runtime: Runtime, tokens: int | tuple[int, int]) -> None:
+    async def _settle(self, mode: Mode, tokens: int | tuple[int, int]) -> None:
         used = self._divide(tokens)
         if not self._is_over:
             self._is_over = True
-            await self._limiter._end(runtime, self._held, used)  # pyright: ignore[reportPrivateUsage]
+            await self._limiter._end(mode, self._held, used)  # pyright: ignore[reportPrivateUsage]
 
     def _divide(self, tokens: int | tuple[int, int]) -> Tokens:
         used = read_tokens(tokens)
@@ -222,17 +222,17 @@ class RateLimiter(BaseRateLimiter):
         """
         return await self._reserve(ASYNC, tokens, blocking, within)
 
-    async def _acquire(self, runtime: Runtime, blocking: bool) -> bool:
-        held = await self._wait(runtime, Tokens(0, 0), blocking, None)
+    async def _acquire(self, mode: Mode, blocking: bool) -> bool:
+        held = await self._wait(mode, Tokens(0, 0), blocking, None)
         if held is not None and self._limits.max_in_flight:  # nobody will tell when it ends
-            await self._end(runtime, held, held.need)
+            await self._end(mode, held, held.need)
         return held is not None
 
     async def _reserve(
-        self, runtime: Runtime, tokens: int | tuple[int, int | None], blocking: bool, within: float | None
+        self, mode: Mode, tokens: int | tuple[int, int | None], blocking: bool, within: float | None
     ) -> Permit | None:
         need = self._read_need(tokens)
-        held = await self._wait(runtime, need, blocking, within)
+        held = await self._wait(mode, need, blocking, within)
         return None if held is None else _HeldPermit(self, held)
 
     def _read_need(self, tokens: int | tuple[int, int | None]) -> Tokens:
@@ -244,9 +244,9 @@ class RateLimiter(BaseRateLimiter):
         check_need(need, self._limits)
         return need
 
-    async def _wait(self, runtime: Runtime, need: Tokens, blocking: bool, within: float | None) -> Asking | None:
+    async def _wait(self, mode: Mode, need: Tokens, blocking: bool, within: float | None) -> Asking | None:
         line, latest = self._line, clock.current().now() + (math.inf if within is None else within)
-        held = await (line.reserve(runtime, need, latest) if blocking else line.try_to_reserve(runtime, need))
+        held = await (line.reserve(mode, need, latest) if blocking else line.try_to_reserve(mode, need))
         if self._line.replaced is not None:
             before, self._line.replaced = self._line.replaced, None
             warn_caller(
@@ -255,12 +255,12 @@ class RateLimiter(BaseRateLimiter):
             )
         return held
 
-    async def _end(self, runtime: Runtime, held: Asking, used: Tokens) -> None:
+    async def _end(self, mode: Mode, held: Asking, used: Tokens) -> None:
         if used.output:
             mean = self._mean_output
             self._mean_output = used.output if mean is None else mean + (used.output - mean) / 16
-        ending = self._line.end(runtime, held, used)
-        await (runtime.run_shielded(ending) if self.is_portable else ending)
+        ending = self._line.end(mode, held, used)
+        await (mode.run_shielded(ending) if self.is_portable else ending)
 
     # -- learning
 
@@ -279,7 +279,7 @@ class RateLimiter(BaseRateLimiter):
         """
         await self._learn(ASYNC, headers)
 
-    async def _learn(self, runtime: Runtime, headers: Mapping[str, str]) -> None:
+    async def _learn(self, mode: Mode, headers: Mapping[str, str]) -> None:
         if not self._limits.is_adaptive:
             return
         found = read_rate_limits(headers)
@@ -295,7 +295,7 @@ class RateLimiter(BaseRateLimiter):
         self._paused_until = max(self._paused_until, clock.current().now() + pause)
         per_window = tuple(told.get(kind, 0.0) * self._limits.window / MINUTE for kind in _KINDS)
         learned = cast("tuple[float, float, float, float]", per_window)
-        await self._line.do(runtime, lambda store: store.learn(learned, pause))
+        await self._line.do(mode, lambda store: store.learn(learned, pause))
 
     def slow_down(self, retry_after: float | None = None) -> None:
         """Go slower after a 429. See `aslow_down`."""
@@ -309,10 +309,10 @@ class RateLimiter(BaseRateLimiter):
         """
         await self._slow_down(ASYNC, retry_after)
 
-    async def _slow_down(self, runtime: Runtime, retry_after: float | None) -> None:
+    async def _slow_down(self, mode: Mode, retry_after: float | None) -> None:
         if retry_after is not None and (parse_number(str(retry_after)) is None or retry_after < 0):
             raise InvalidInput(f"retry_after is {retry_after!r}; it must be a number of seconds, 0 or more, or None")
-        await self._line.do(runtime, lambda store: store.slow_down(retry_after or 0.0))
+        await self._line.do(mode, lambda store: store.slow_down(retry_after or 0.0))
 
     def state(self) -> RateLimitState:
         """Return the limit as it stands."""
@@ -322,8 +322,8 @@ class RateLimiter(BaseRateLimiter):
         """Return the limit as it stands."""
         return await self._read_state(ASYNC)
 
-    async def _read_state(self, runtime: Runtime) -> RateLimitState:
-        figures = await self._line.do(runtime, lambda store: store.read())
+    async def _read_state(self, mode: Mode) -> RateLimitState:
+        figures = await self._line.do(mode, lambda store: store.read())
         if figures is None:
             figures = MemoryStore(self._limits).read()
         requests, tokens, read, written = (limit * MINUTE / self._limits.window or None for limit in figures.limits)

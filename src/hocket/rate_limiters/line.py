@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.wait_queue import WaitQueue
 from hocket.rate_limiters.asking import Asking, ReservedTurn, make_late_error
 from hocket.rate_limiters.limits import RateLimits, Tokens
@@ -87,11 +87,11 @@ class Line(WaitQueue):
 
     # -- asking
 
-    async def reserve(self, runtime: Runtime, need: Tokens, latest: float = math.inf) -> Asking:
+    async def reserve(self, mode: Mode, need: Tokens, latest: float = math.inf) -> Asking:
         """Wait for leave.
 
         Args:
-            runtime: of the caller.
+            mode: of the caller.
             need: its tokens.
             latest: a turn after this time, by the clock, is refused.
 
@@ -99,7 +99,7 @@ class Line(WaitQueue):
             RateLimitError: the turn would come too late.
             StoreError: the store cannot be used.
         """
-        waiter = Asking(runtime, need, latest)
+        waiter = Asking(mode, need, latest)
         try:
             self._enter(waiter)
             while not waiter.is_served:
@@ -113,14 +113,14 @@ class Line(WaitQueue):
             raise waiter.error
         return waiter
 
-    async def try_to_reserve(self, runtime: Runtime, need: Tokens) -> Asking | None:
+    async def try_to_reserve(self, mode: Mode, need: Tokens) -> Asking | None:
         """Return leave to go at once, if there is any and nobody waits for it; else None."""
-        waiter = Asking(runtime, need)
+        waiter = Asking(mode, need)
         with self._lock:
             if self._queue:
                 return None
             exchange = Exchange([need], held=MANY, in_flight=self._in_flight, horizon=0.0)
-        store, outcome = await self.do(runtime, lambda store: (store, store.exchange(exchange)))
+        store, outcome = await self.do(mode, lambda store: (store, store.exchange(exchange)))
         with self._lock:
             if outcome is not None and outcome.grants[0].seq:
                 self._give(waiter, self._take_turn(outcome.grants[0], need, store))
@@ -128,11 +128,11 @@ class Line(WaitQueue):
                 return waiter
         return None
 
-    async def end(self, runtime: Runtime, waiter: Asking, used: Tokens, *, is_refund: bool = False) -> None:
+    async def end(self, mode: Mode, waiter: Asking, used: Tokens, *, is_refund: bool = False) -> None:
         """Settle what a waiter was granted, once it went.
 
         Args:
-            runtime: of the caller.
+            mode: of the caller.
             waiter: who went, or did not.
             used: the tokens that were used.
             is_refund: whether it did not go.
@@ -144,7 +144,7 @@ class Line(WaitQueue):
             self._ends.append(End(turn.grant.seq, *used, turn.grant.back if is_refund else None))
             self._step()
 
-    async def do(self, runtime: Runtime, job: Callable[[Store], T]) -> T:
+    async def do(self, mode: Mode, job: Callable[[Store], T]) -> T:
         """Do something else with the store.
 
         Raises:

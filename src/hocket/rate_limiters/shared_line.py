@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 
 from hocket._databases.circuit import Circuit
 from hocket._runtime import clock
-from hocket._runtime.runtime import BLOCKING, Runtime, drive
+from hocket._runtime.mode import BLOCKING, Mode, drive
 from hocket._runtime.wait_queue import Waiter
 from hocket.errors import StoreError, StoreUnavailable
 from hocket.rate_limiters.asking import Asking, ReservedTurn
@@ -46,8 +46,8 @@ class _Job(Waiter):
 
     __slots__ = ("do", "error", "is_done", "result")
 
-    def __init__(self, runtime: Runtime, do: Callable[[Store], object] | None) -> None:
-        super().__init__(runtime)
+    def __init__(self, mode: Mode, do: Callable[[Store], object] | None) -> None:
+        super().__init__(mode)
         self.do: Callable[[Store], object] | None = do
         self.result: object = None
         self.error: Exception | None = None
@@ -97,7 +97,7 @@ class SharedLine(Line):
 
     # -- asking
 
-    async def end(self, runtime: Runtime, waiter: Asking, used: Tokens, *, is_refund: bool = False) -> None:
+    async def end(self, mode: Mode, waiter: Asking, used: Tokens, *, is_refund: bool = False) -> None:
         turn = waiter.turn
         assert turn is not None
         with self._lock:
@@ -109,12 +109,12 @@ class SharedLine(Line):
                 self._local.exchange(Exchange(ends=[end]))
                 return
             self._ends.append(end)
-            job = self._post(_Job(runtime, None))
+            job = self._post(_Job(mode, None))
         await self._wait_for_job(job)
 
-    async def do(self, runtime: Runtime, job: Callable[[Store], T]) -> T:
+    async def do(self, mode: Mode, job: Callable[[Store], T]) -> T:
         with self._lock:
-            posted = self._post(_Job(runtime, job))
+            posted = self._post(_Job(mode, job))
         await self._wait_for_job(posted)
         failure = posted.error if posted.is_done else StoreUnavailable(self._silence)
         if failure is None:

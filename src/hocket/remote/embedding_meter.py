@@ -14,7 +14,7 @@ from hocket._metering.stage import InputCorrection, MeteredAttempt, reserve_firs
 from hocket._pipeline.books import find_books
 from hocket._pipeline.budget import BudgetLike, make_budget_reservers
 from hocket._pipeline.rate_limit import RateLimitReserver, UsualDuration
-from hocket._runtime.runtime import ASYNC, Runtime
+from hocket._runtime.mode import ASYNC, Mode
 from hocket.embeddings.base import EmbeddingRun
 from hocket.messages import UsageMetadata
 from hocket.rate_limiters import BaseRateLimiter
@@ -102,7 +102,7 @@ class _Attempt(MeteredAttempt):
         self._number = number
 
     @property
-    def runtime(self) -> Runtime:
+    def mode(self) -> Mode:
         return ASYNC
 
     @property

@@ -93,7 +93,7 @@ async def _tell_and_go_on(
         types = list(downgrade.block_types)
         await call.runs.emit_shared("on_downgrade", downgrade.provider, block_types=types, count=downgrade.count)
     request = call.request._replace(prompts=[messages])
-    return await call_next(Call(call.answer, request, call.runtime, call.limits, call.runs, call.delivery))
+    return await call_next(Call(call.answer, request, call.mode, call.limits, call.runs, call.delivery))
 
 
 def hand_over(

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import TotalTimeout
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.remote.service import RemoteService

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pydantic import SecretStr
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import MASK, Secret, redact, redact_url, remember_secret, unwrap_secret
 from hocket.errors import AuthenticationError, ConnectionFailed, HocketError, InvalidReply, LLMError, StreamTruncated
 from hocket.http.address import parse_url

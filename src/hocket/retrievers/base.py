@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict
 
 from hocket._runtime.definitions import find_newest
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from hocket.documents import Document
 from hocket.errors import InvalidHook, InvalidInput
@@ -60,36 +60,36 @@ class BaseRetriever(RunnableWithRun[str, list[Document]], RunnableSerializable[s
         raise NotImplementedError
 
     async def _run_whole(
-        self, runtime: Runtime, input: str, config: RunnableConfig, kwargs: dict[str, object]
+        self, mode: Mode, input: str, config: RunnableConfig, kwargs: dict[str, object]
     ) -> list[Document]:
-        cls, run = type(self), get_retriever_run(config, runtime)
+        cls, run = type(self), get_retriever_run(config, mode)
         hooks = find_newest(cls, BaseRetriever, "_aget_relevant_documents", "_get_relevant_documents")
         if not hooks:
             raise InvalidHook(f"{cls.__name__} finds nothing: define _aget_relevant_documents (async)")
         with set_config_context(config):
-            if "_aget_relevant_documents" in hooks and (runtime.is_async or len(hooks) == 1):
+            if "_aget_relevant_documents" in hooks and (mode.is_async or len(hooks) == 1):
                 manager = run.view_as(AsyncCallbackManagerForRetrieverRun)
                 find = functools.partial(self._aget_relevant_documents, input, run_manager=manager, **kwargs)
-                found = await runtime.call_async(find)
+                found = await mode.call_async(find)
             else:
                 sync_manager = run.view_as(CallbackManagerForRetrieverRun)
                 sync_find = functools.partial(self._get_relevant_documents, input, run_manager=sync_manager, **kwargs)
-                found = await runtime.call_sync(sync_find)
+                found = await mode.call_sync(sync_find)
         if not isinstance(found, list):  # pyright: ignore[reportUnnecessaryIsInstance]  # a mistake of the subclass
             raise InvalidHook(
                 f"{cls.__name__} returned {type(found).__name__}; a retriever returns a list of documents"
             )
         return found
 
-    def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
+    def _open_run(self, mode: Mode, config: RunnableConfig) -> ChainRun | None:
         if not is_watched(config):
             return None
-        run = ChainRun(runtime, self.get_name(), config, self._run_type, self.tags, self.metadata)
+        run = ChainRun(mode, self.get_name(), config, self._run_type, self.tags, self.metadata)
         return run if run.is_watched else None
 
     async def _invoke(
-        self, runtime: Runtime, input: str, config: RunnableConfig | None, kwargs: dict[str, object]
+        self, mode: Mode, input: str, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> list[Document]:
         if not isinstance(input, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"{self.get_name()} takes a question, a text, not {type(input).__name__}")
-        return await super()._invoke(runtime, input, config, kwargs)
+        return await super()._invoke(mode, input, config, kwargs)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.callbacks.base_manager import Callbacks
 from hocket.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from hocket.embeddings import Embeddings

@@ -9,8 +9,8 @@ from uuid import uuid4
 from pydantic import Field, PrivateAttr, SkipValidation
 
 from hocket._databases.writes import finish_write
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
 from hocket.documents import BaseDocumentTransformer, Document
 from hocket.errors import InvalidInput

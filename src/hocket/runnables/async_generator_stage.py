@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Itera
 from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Left, Sink
 from hocket.runnables.config import RunnableConfig, set_config_context
 from hocket.runnables.stage import Stage
@@ -30,13 +30,13 @@ class AsyncGeneratorStage(Stage[Input, Output]):
 
     def __init__(
         self,
-        runtime: Runtime,
+        mode: Mode,
         config: RunnableConfig,
         make: Callable[[AsyncIterator[Input]], AsyncIterator[Output]],
         sink: Sink[Output],
     ) -> None:
         super().__init__(sink)
-        self._runtime = runtime
+        self._mode = mode
         self._input: PieceQueue[Input] = PieceQueue()
         self._context = contextvars.copy_context()
         self._context.run(set_config_context(config).__enter__)
@@ -60,7 +60,7 @@ class AsyncGeneratorStage(Stage[Input, Output]):
     async def abort(self, error: BaseException) -> None:
         if not self._is_over:
             self._is_over = True
-            await self._runtime.finish_within_grace(self._leave())
+            await self._mode.finish_within_grace(self._leave())
 
     async def _leave(self) -> None:
         with suppress(Exception, Left):

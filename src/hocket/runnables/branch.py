@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from pydantic import ConfigDict, SkipValidation
 from typing_extensions import TypedDict
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import AnyRunnable, Runnable, RunnableSerializable
@@ -70,24 +70,22 @@ class RunnableBranch(RunnableWithRun[Input, Output], RunnableSerializable[Input,
         return join_specs(self._all)
 
     async def _choose(
-        self, runtime: Runtime, input: Input, config: RunnableConfig
+        self, mode: Mode, input: Input, config: RunnableConfig
     ) -> tuple[Runnable[Input, Output], RunnableConfig]:
         for number, (condition, runnable) in enumerate(self.branches, 1):
-            if await condition._invoke(runtime, input, add_run_tag(config, "condition:{}", number), {}):
+            if await condition._invoke(mode, input, add_run_tag(config, "condition:{}", number), {}):
                 return runnable, add_run_tag(config, "branch:{}", number)
         return self.default, add_run_tag(config, "branch:default")
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
-        runnable, config = await self._choose(runtime, input, config)
-        return await runnable._invoke(runtime, input, config, kwargs)
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
+        runnable, config = await self._choose(mode, input, config)
+        return await runnable._invoke(mode, input, config, kwargs)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        runnable, config = await self._choose(runtime, input, config)
-        await runnable._produce(runtime, input, config, kwargs, sink)
+        runnable, config = await self._choose(mode, input, config)
+        await runnable._produce(mode, input, config, kwargs, sink)
 
     @property
     def _all(self) -> list[AnyRunnable]:
@@ -155,19 +153,19 @@ class RouterRunnable(RunnableWithRun[RouterInput, Output], RunnableSerializable[
         return self.runnables[key]
 
     async def _invoke(
-        self, runtime: Runtime, input: RouterInput, config: RunnableConfig | None, kwargs: dict[str, object]
+        self, mode: Mode, input: RouterInput, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Output:
-        return await self._choose(input)._invoke(runtime, input["input"], config, kwargs)
+        return await self._choose(input)._invoke(mode, input["input"], config, kwargs)
 
     async def _stream_whole(
         self,
-        runtime: Runtime,
+        mode: Mode,
         config: RunnableConfig,
         kwargs: dict[str, object],
         input: RouterInput,
         sink: Sink[Output],
     ) -> None:
-        await self._choose(input)._produce(runtime, input["input"], config, kwargs, sink)
+        await self._choose(input)._produce(mode, input["input"], config, kwargs, sink)
 
     @property
     def _can_step(self) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import anyio
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.callbacks import AsyncCallbackManager, CallbackManager
 from hocket.errors import InvalidInput
 from hocket.runnables.config import RunnableConfig, ensure_config

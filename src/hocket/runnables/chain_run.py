@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
 from hocket import globals as settings
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
@@ -59,18 +59,18 @@ def add_run_tag(config: RunnableConfig, tag: str, *parts: object) -> RunnableCon
     return mark_resolved({**config, "callbacks": manager})
 
 
-def get_run(config: RunnableConfig, runtime: Runtime) -> ChainRunManager:
+def get_run(config: RunnableConfig, mode: Mode) -> ChainRunManager:
     """Return the run inside which ``config`` is used; one without handlers if there is none."""
-    cls = AsyncCallbackManagerForChainRun if runtime.is_async else CallbackManagerForChainRun
+    cls = AsyncCallbackManagerForChainRun if mode.is_async else CallbackManagerForChainRun
     run: object = getattr(config, _RUN, None)
     return (
         run if isinstance(run, AsyncCallbackManagerForChainRun | CallbackManagerForChainRun) else cls.get_noop_manager()
     )
 
 
-def get_retriever_run(config: RunnableConfig, runtime: Runtime) -> RetrieverRunManager:
+def get_retriever_run(config: RunnableConfig, mode: Mode) -> RetrieverRunManager:
     """Return the run of a retriever inside which ``config`` is used; one without handlers if there is none."""
-    cls = AsyncCallbackManagerForRetrieverRun if runtime.is_async else CallbackManagerForRetrieverRun
+    cls = AsyncCallbackManagerForRetrieverRun if mode.is_async else CallbackManagerForRetrieverRun
     run: RetrieverRunManager | None = getattr(config, _RUN, None)
     return run or cls.get_noop_manager()
 
@@ -79,7 +79,7 @@ class ChainRun:
     """One run of a chain.
 
     Args:
-        runtime: the one it runs on.
+        mode: the one it runs in.
         name: of the chain, unless the config has one for this run.
         config: of the call.
         run_type: what kind of thing runs, for tracers.
@@ -88,7 +88,7 @@ class ChainRun:
 
     def __init__(
         self,
-        runtime: Runtime,
+        mode: Mode,
         name: str,
         config: RunnableConfig,
         run_type: str = "chain",
@@ -101,7 +101,7 @@ class ChainRun:
         self._config = config
         self._run: ChainRunManager | RetrieverRunManager | None = None
         if is_watched(config):
-            manager = (AsyncCallbackManager if runtime.is_async else CallbackManager).configure(
+            manager = (AsyncCallbackManager if mode.is_async else CallbackManager).configure(
                 config.get("callbacks"),
                 inheritable_tags=config.get("tags"),
                 local_tags=own_tags,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict, SkipValidation
 
+from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, Runtime
 from hocket.runnables.base import Runnable, RunnableSerializable
 from hocket.runnables.batch import Batch
 from hocket.runnables.config import RunnableConfig
@@ -85,15 +85,15 @@ class RunnableEach(
         return self.bound.get_graph(config)
 
     async def _run_whole(
-        self, runtime: Runtime, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, object]
+        self, mode: Mode, input: Iterable[Input], config: RunnableConfig, kwargs: dict[str, object]
     ) -> list[Output]:
-        if self.bound._is_inline and not runtime.is_async:
-            return [await self.bound._invoke(runtime, item, config, kwargs) for item in input]
-        if not runtime.is_async:
+        if self.bound._is_inline and not mode.is_async:
+            return [await self.bound._invoke(mode, item, config, kwargs) for item in input]
+        if not mode.is_async:
             return run_in_portal(functools.partial(self._run_whole, ASYNC, input, config, kwargs))
 
         async def call(item: Input, _: RunnableConfig) -> Output:
-            return await self.bound._invoke(runtime, item, config, kwargs)
+            return await self.bound._invoke(mode, item, config, kwargs)
 
         limit: RunnableConfig = {"max_concurrency": config.get("max_concurrency")}
         return await Batch(call, input, limit, return_exceptions=False).collect()

@@ -12,7 +12,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 import anyio
 
 from hocket._runtime.closing import AsyncClosing
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink, Stream
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage, ToolCall

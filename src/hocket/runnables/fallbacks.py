@@ -108,7 +108,7 @@ class RunnableWithFallbacks(RunnableWithAttempts[Input, Output], Generic[Input, 
                     input = call.input
                     if errors:
                         await call.tell(Failure(number - 1, errors[-1], 0.0))
-                        await call.runtime.sleep(0)  # one that fails at once may have waited for nothing
+                        await call.mode.sleep(0)  # one that fails at once may have waited for nothing
                         if self.exception_key is not None and isinstance(input, dict):
                             with_error = {**cast("dict[str, object]", input), self.exception_key: errors[-1]}
                             input = cast(Input, with_error)

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast, overload
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidHook
 from hocket.errors.hints import bridge_hint
@@ -61,51 +61,49 @@ class Function(NamedTuple):
         name = getattr(self.sync or self.asynchronous, "__name__", None)
         return None if name == "<lambda>" else name
 
-    def get_form(self, runtime: Runtime) -> Callable[..., object]:
-        """Return the form for ``runtime``: the async one under async verbs, if there is one."""
-        chosen = (self.asynchronous or self.sync) if runtime.is_async else (self.sync or self.asynchronous)
+    def get_form(self, mode: Mode) -> Callable[..., object]:
+        """Return the form for ``mode``: the async one under async verbs, if there is one."""
+        chosen = (self.asynchronous or self.sync) if mode.is_async else (self.sync or self.asynchronous)
         assert chosen is not None
         return chosen
 
-    def bind_arguments(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Callable[..., object]:
-        """Return the form for ``runtime``, as a function of its input alone."""
-        form = self.get_form(runtime)
-        return functools.partial(form, **_collect_arguments(form, runtime, config, kwargs))
+    def bind_arguments(self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object]) -> Callable[..., object]:
+        """Return the form for ``mode``, as a function of its input alone."""
+        form = self.get_form(mode)
+        return functools.partial(form, **_collect_arguments(form, mode, config, kwargs))
 
-    async def call(self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]) -> object:
+    async def call(self, mode: Mode, input: object, config: RunnableConfig, kwargs: dict[str, object]) -> object:
         """Call it: with ``config`` and ``run_manager`` if it takes them, and in the context of ``config``.
 
         Returns:
             what it returns; of a generator function, the sum of what it yields.
         """
-        form = self.get_form(runtime)
-        arguments = _collect_arguments(form, runtime, config, kwargs)
+        form = self.get_form(mode)
+        arguments = _collect_arguments(form, mode, config, kwargs)
         if form is not self.asynchronous:
             call = functools.partial(_call_sync, config, form, input, arguments)
-            (returned,) = call() if self.inline else await runtime.call_sync(call)
+            (returned,) = call() if self.inline else await mode.call_sync(call)
             if not inspect.iscoroutine(returned):
                 return returned
-            return await runtime.call_async(_await_within, config, cast("Coroutine[object, object, object]", returned))
-        if runtime.is_async:
+            return await mode.call_async(_await_within, config, cast("Coroutine[object, object, object]", returned))
+        if mode.is_async:
             with set_config_context(config):
                 return await _call_async(form, input, arguments)
-        return await runtime.call_async(_call_async_within, config, form, input, arguments)
+        return await mode.call_async(_call_async_within, config, form, input, arguments)
 
     async def stream_into(
-        self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Any]
+        self, mode: Mode, input: object, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Any]
     ) -> bool:
         """Call it if it is a generator function, and push what it yields. Returns False if it is none."""
-        form = self.get_form(runtime)
-        arguments = _collect_arguments(form, runtime, config, kwargs)
+        form = self.get_form(mode)
+        arguments = _collect_arguments(form, mode, config, kwargs)
         if inspect.isasyncgenfunction(form):
-            if not runtime.is_async:
+            if not mode.is_async:
                 return False
-            await drain(runtime, _iterate_async_within(config, form(input, **arguments)), sink)
+            await drain(mode, _iterate_async_within(config, form(input, **arguments)), sink)
         elif inspect.isgeneratorfunction(form):
-            in_thread = runtime.is_async and not self.inline
-            await drain(runtime, _iterate_within(config, form(input, **arguments)), sink, in_thread=in_thread)
+            in_thread = mode.is_async and not self.inline
+            await drain(mode, _iterate_within(config, form(input, **arguments)), sink, in_thread=in_thread)
         else:
             return False
         return True
@@ -133,7 +131,7 @@ def _is_async(function: Callable[..., object]) -> bool:
 
 
 def _collect_arguments(
-    form: Callable[..., object], runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]
+    form: Callable[..., object], mode: Mode, config: RunnableConfig, kwargs: dict[str, object]
 ) -> dict[str, object]:
     """Return the arguments for a function, beside its input.
 
@@ -147,7 +145,7 @@ def _collect_arguments(
     if "config" in names:
         more["config"] = config
     if "run_manager" in names:
-        more["run_manager"] = get_run(config, runtime)
+        more["run_manager"] = get_run(config, mode)
     return {**kwargs, **more} if more else kwargs
 
 
@@ -329,31 +327,29 @@ class RunnableLambda(RunnableWithRun[Input, Output], Generic[Input, Output]):
             return super().get_input_schema(config)
         return make_object_schema(self.get_name("Input"), {key: (Any, ...) for key in keys})
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
-        output = await self._function.call(runtime, input, config, kwargs)
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
+        output = await self._function.call(mode, input, config, kwargs)
         if isinstance(output, Runnable):
             runnable = cast("Runnable[Input, Output]", output)
-            return await runnable._invoke(runtime, input, self._descend(config), kwargs)
+            return await runnable._invoke(mode, input, self._descend(config), kwargs)
         self._check_value(output)
         return cast(Output, output)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        if await self._function.stream_into(runtime, input, config, kwargs, sink):
+        if await self._function.stream_into(mode, input, config, kwargs, sink):
             return
-        output = await self._function.call(runtime, input, config, kwargs)
+        output = await self._function.call(mode, input, config, kwargs)
         if not isinstance(output, Runnable):
             self._check_value(output)
             await put_one(sink, cast(Output, output))
             return
         runnable = cast("Runnable[Input, Output]", output)
-        if runtime.is_async or runnable._can_step:
-            await runnable._produce(runtime, input, self._descend(config), kwargs, sink)
+        if mode.is_async or runnable._can_step:
+            await runnable._produce(mode, input, self._descend(config), kwargs, sink)
         else:
-            await drain(runtime, runnable.stream(input, self._descend(config), **kwargs), sink)
+            await drain(mode, runnable.stream(input, self._descend(config), **kwargs), sink)
 
     def _check_value(self, output: object) -> None:
         """Refuse a runnable of LangChain's, which the function means to have run, and which is none of ours."""

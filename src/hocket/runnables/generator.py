@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Generic, TypeVar, cast
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.runnables.async_generator_stage import AsyncGeneratorStage, PieceQueue
 from hocket.runnables.config import RunnableConfig
@@ -46,30 +46,28 @@ class RunnableGenerator(RunnableWithRun[Input, Output], Generic[Input, Output]):
     def __repr__(self) -> str:
         return f"RunnableGenerator({self.name or '...'})"
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
-        output = await self._function.call(runtime, self._iterate_one(runtime, input), config, kwargs)
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
+        output = await self._function.call(mode, self._iterate_one(mode, input), config, kwargs)
         return cast(Output, output)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        await self._function.stream_into(runtime, self._iterate_one(runtime, input), config, kwargs, sink)
+        await self._function.stream_into(mode, self._iterate_one(mode, input), config, kwargs, sink)
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        generate = self._function.bind_arguments(runtime, config, kwargs)
-        if self._function.get_form(runtime) is self._function.asynchronous:
+        generate = self._function.bind_arguments(mode, config, kwargs)
+        if self._function.get_form(mode) is self._function.asynchronous:
             return AsyncGeneratorStage(
-                runtime, config, cast("Callable[[AsyncIterator[Input]], AsyncIterator[Output]]", generate), sink
+                mode, config, cast("Callable[[AsyncIterator[Input]], AsyncIterator[Output]]", generate), sink
             )
-        return ThreadStage(runtime, config, cast("Callable[[Iterator[Input]], Iterator[Output]]", generate), sink)
+        return ThreadStage(mode, config, cast("Callable[[Iterator[Input]], Iterator[Output]]", generate), sink)
 
-    def _iterate_one(self, runtime: Runtime, input: Input) -> AsyncIterator[Input] | Iterator[Input]:
+    def _iterate_one(self, mode: Mode, input: Input) -> AsyncIterator[Input] | Iterator[Input]:
         """Return an iterator over one piece, of the kind that the function takes."""
-        if self._function.get_form(runtime) is self._function.asynchronous:
+        if self._function.get_form(mode) is self._function.asynchronous:
             return PieceQueue((input,), is_over=True)
         return iter((input,))
 

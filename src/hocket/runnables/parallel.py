@@ -8,8 +8,8 @@ import anyio
 from pydantic import ConfigDict, SkipValidation
 from typing_extensions import TypeVar
 
+from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, Runtime
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableLike, RunnableSerializable
@@ -135,23 +135,21 @@ class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Inpu
         """Return what Jupyter draws: the graph."""
         return {**self.get_graph().make_mime_bundle(), "text/plain": repr(self)}
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Values:
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Values:
         async def call(branch: tuple[str, Runnable[Input, Any]]) -> object:
-            return await branch[1]._invoke(runtime, input, add_run_tag(config, "map:key:{}", branch[0]), kwargs)
+            return await branch[1]._invoke(mode, input, add_run_tag(config, "map:key:{}", branch[0]), kwargs)
 
-        if not runtime.is_async and not self._can_step:
+        if not mode.is_async and not self._can_step:
             return run_in_portal(functools.partial(self._run_whole, ASYNC, input, config, kwargs))
         outputs = await self._run_jobs(call, list(self.steps__.items()), config)
         return dict(zip(self.steps__, outputs, strict=True))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Values]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Values]
     ) -> Stage[Input, Values]:
-        merge = _Merge(sink, is_async=runtime.is_async)
+        merge = _Merge(sink, is_async=mode.is_async)
         stages: list[AnyStage] = [
-            branch._make_stage(runtime, add_run_tag(config, "map:key:{}", key), kwargs, _BranchSink(key, merge))
+            branch._make_stage(mode, add_run_tag(config, "map:key:{}", key), kwargs, _BranchSink(key, merge))
             for key, branch in self.steps__.items()
         ]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast
 from pydantic import ConfigDict, SkipValidation
 from typing_extensions import TypeVar
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import AnyRunnable, RunnableLike, RunnableSerializable
@@ -97,21 +97,19 @@ class RunnablePassthrough(RunnableWithRun[Input, Input], RunnableSerializable[In
         """Return a runnable that adds to its input, a mapping, the outputs of others for it, each under its name."""
         return RunnableAssign(RunnableParallel(kwargs))
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Input:
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Input:
         function = self._get_function()
         if function is not None:
-            await function.call(runtime, input, config, kwargs)
+            await function.call(mode, input, config, kwargs)
         return input
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Input]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Input]
     ) -> Stage[Input, Input]:
         function = self._get_function()
         if function is None:
             return _ForwardingStage(sink)
-        return _CallingStage(sink, lambda input: function.call(runtime, input, config, kwargs))
+        return _CallingStage(sink, lambda input: function.call(mode, input, config, kwargs))
 
     def _get_function(self) -> Function | None:
         function = self.func or self.afunc
@@ -268,20 +266,20 @@ class RunnableAssign(_MappingRunnable[Values]):
         return graph
 
     async def _run_whole(
-        self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]
+        self, mode: Mode, input: object, config: RunnableConfig, kwargs: dict[str, object]
     ) -> dict[str, object]:
         values = self._check_input(input)
-        return {**values, **await self.mapper._invoke(runtime, input, config, kwargs)}
+        return {**values, **await self.mapper._invoke(mode, input, config, kwargs)}
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Values]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Values]
     ) -> Stage[Values, Values]:
         def take_others(piece: object) -> AddableDict | _Nothing:
             others = {key: value for key, value in self._check_input(piece).items() if key not in keys}
             return AddableDict(others) if others else NOTHING
 
         keys = self.mapper.steps__
-        return _AssigningStage(sink, take_others, self.mapper._make_stage(runtime, config, kwargs, sink))
+        return _AssigningStage(sink, take_others, self.mapper._make_stage(mode, config, kwargs, sink))
 
     @property
     def _is_inline(self) -> bool:
@@ -339,16 +337,14 @@ class RunnablePick(_MappingRunnable[Any]):
     def _keys(self) -> list[str]:
         return [self.keys] if isinstance(self.keys, str) else self.keys
 
-    async def _run_whole(
-        self, runtime: Runtime, input: object, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> object:
+    async def _run_whole(self, mode: Mode, input: object, config: RunnableConfig, kwargs: dict[str, object]) -> object:
         values = self._check_input(input)
         if isinstance(self.keys, str):
             return values.get(self.keys)
         return {key: values[key] for key in self.keys if key in values}
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[object]
     ) -> Stage[Values, Any]:
         def take(piece: object) -> object:
             values = self._check_input(piece)

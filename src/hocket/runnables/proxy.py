@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from pydantic import Field, SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.runnables.base import AnyRunnable, Runnable, RunnableWrapper
 from hocket.runnables.batch import Batch, Configs
@@ -125,27 +125,27 @@ class RunnableProxy(RunnableWrapper[Input, Output], ABC, Generic[Input, Output])
         return target.runnable.stream(input, target.config, **target.kwargs)
 
     async def _invoke(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
+        self, mode: Mode, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Output:
         target = self._resolve_target(config, kwargs)
-        return await target.runnable._invoke(runtime, input, target.config, target.kwargs)
+        return await target.runnable._invoke(mode, input, target.config, target.kwargs)
 
     async def _produce(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: Input,
         config: RunnableConfig | None,
         kwargs: dict[str, object],
         sink: Sink[Output],
     ) -> None:
         target = self._resolve_target(config, kwargs)
-        await target.runnable._produce(runtime, input, target.config, target.kwargs, sink)
+        await target.runnable._produce(mode, input, target.config, target.kwargs, sink)
 
     def _make_stage(
-        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         target = self._resolve_target(config, kwargs)
-        return target.runnable._make_stage(runtime, target.config, target.kwargs, sink)
+        return target.runnable._make_stage(mode, target.config, target.kwargs, sink)
 
     def _make_batch(
         self,

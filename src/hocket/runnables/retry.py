@@ -84,7 +84,7 @@ class RunnableRetry(RunnableWithAttempts[Input, Output], Generic[Input, Output])
         return await retry_async(
             attempt,
             policy,
-            call.runtime,
+            call.mode,
             limit=limit,
             ends_at=lambda: call.ends_at,
             may_repeat=lambda: not call.has_handed_out,

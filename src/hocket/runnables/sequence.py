@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import AnyRunnable, Runnable, RunnableSerializable
@@ -120,32 +120,30 @@ class RunnableSequence(RunnableWithRun[Input, Output], RunnableSerializable[Inpu
         """Return what Jupyter draws: the graph."""
         return {**self.get_graph().make_mime_bundle(), "text/plain": repr(self)}
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
         value: Any = input
         for step, step_kwargs, step_config in self._plan(config, kwargs):
-            value = await step._invoke(runtime, value, step_config, step_kwargs)
+            value = await step._invoke(mode, value, step_config, step_kwargs)
         return cast(Output, value)
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         first, first_kwargs, first_config = next(self._plan(config, kwargs))
-        pipeline: StreamPipeline[Any, Output] = StreamPipeline(self._make_builders(runtime, config, kwargs)[1:], sink)
+        pipeline: StreamPipeline[Any, Output] = StreamPipeline(self._make_builders(mode, config, kwargs)[1:], sink)
         self._announce_snapshots(pipeline.stages)
-        await pipeline.run(functools.partial(first._produce, runtime, input, first_config, first_kwargs))
+        await pipeline.run(functools.partial(first._produce, mode, input, first_config, first_kwargs))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
-        pipeline: StreamPipeline[Input, Output] = StreamPipeline(self._make_builders(runtime, config, kwargs), sink)
+        pipeline: StreamPipeline[Input, Output] = StreamPipeline(self._make_builders(mode, config, kwargs), sink)
         self._announce_snapshots(pipeline.stages[1:])
         return pipeline
 
-    def _make_builders(self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object]) -> list[StageBuilder]:
+    def _make_builders(self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object]) -> list[StageBuilder]:
         return [
-            functools.partial(step._make_stage, runtime, step_config, step_kwargs)
+            functools.partial(step._make_stage, mode, step_config, step_kwargs)
             for step, step_kwargs, step_config in self._plan(config, kwargs)
         ]
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, 
 from typing import Any, Generic, Protocol, TypeVar
 
 from hocket._runtime.clock import Turns
-from hocket._runtime.runtime import ASYNC, Runtime
+from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Left, Sink
 from hocket._runtime.thread_stream import from_thread
 from hocket.runnables.config import RunnableConfig
@@ -77,12 +77,12 @@ async def put_one(sink: Sink[Out], item: Out) -> None:
 
 
 async def drain(
-    runtime: Runtime, pieces: AsyncIterable[Out] | Iterable[Out], sink: Sink[Out], *, in_thread: bool = False
+    mode: Mode, pieces: AsyncIterable[Out] | Iterable[Out], sink: Sink[Out], *, in_thread: bool = False
 ) -> None:
     """Put all of ``pieces``, and close the iterator, if it can be closed.
 
     Args:
-        runtime: the one that this runs on.
+        mode: the one that this runs in.
         pieces: an iterator of either kind.
         sink: takes them.
         in_thread: whether a sync iterator may wait, and so runs in a worker thread.
@@ -110,7 +110,7 @@ async def drain(
         if isinstance(pieces, AsyncIterable):
             close = getattr(pieces, "aclose", None)
             if close is not None:
-                await runtime.finish_within_grace(close())
+                await mode.finish_within_grace(close())
         else:
             getattr(pieces, "close", bool)()
 
@@ -138,23 +138,23 @@ class StageMaker(Protocol[In, Out]):
     """A runnable, as far as a stream needs it."""
 
     def _make_stage(
-        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Out]
+        self, mode: Mode, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Out]
     ) -> Stage[In, Out]: ...
 
 
 async def transform_into(
     runnable: StageMaker[In, Out],
-    runtime: Runtime,
+    mode: Mode,
     input: AsyncIterable[In] | Iterable[In],
     config: RunnableConfig,
     kwargs: dict[str, object],
     sink: Sink[Out],
 ) -> None:
     """Push the output of ``runnable`` for an input whose pieces are the items of ``input``."""
-    in_thread = runtime.is_async and not isinstance(input, AsyncIterable)
-    build = functools.partial(runnable._make_stage, runtime, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # `StageMaker` is for this
+    in_thread = mode.is_async and not isinstance(input, AsyncIterable)
+    build = functools.partial(runnable._make_stage, mode, config, kwargs)  # pyright: ignore[reportPrivateUsage]  # `StageMaker` is for this
     pipeline: StreamPipeline[In, Out] = StreamPipeline([build], sink)
-    await pipeline.run(lambda head: drain(runtime, input, head, in_thread=in_thread))
+    await pipeline.run(lambda head: drain(mode, input, head, in_thread=in_thread))
 
 
 def push(pieces: Iterator[Out], sink: Sink[Out]) -> Awaitable[None] | None:

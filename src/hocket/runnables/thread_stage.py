@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TypeVar
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Left, Sink
 from hocket._runtime.wait_queue import Waiter
 from hocket.runnables.config import RunnableConfig, set_config_context
@@ -34,14 +34,14 @@ class ThreadStage(Stage[Input, Output]):
 
     def __init__(
         self,
-        runtime: Runtime,
+        mode: Mode,
         config: RunnableConfig,
         make: Callable[[Iterator[Input]], Iterable[Output]],
         sink: Sink[Output],
     ) -> None:
         super().__init__(sink)
         self._make = make
-        self._waiter = Waiter(runtime)
+        self._waiter = Waiter(mode)
         self._context = contextvars.copy_context()
         self._context.run(set_config_context(config).__enter__)
         self._inputs: deque[Input] = deque()

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterable, Coroutine, Iterable, Iterator, Mappin
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast, overload
 
 from hocket._runtime.definitions import Twins, has_own_definition
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.errors import InvalidHook, InvalidInput
 from hocket.runnables.async_generator_stage import AsyncGeneratorStage
@@ -55,10 +55,10 @@ class RunnableVerbs(Twins, ABC, Generic[Input, Output]):
         return run_in_portal(functools.partial(self.ainvoke, input, config, **kwargs))
 
     async def _invoke(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
+        self, mode: Mode, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Output:
-        """Turn one input into its output, on a runtime. Other runnables on that runtime call this."""
-        if runtime.is_async:
+        """Turn one input into its output, in a mode. Other runnables in that mode call this."""
+        if mode.is_async:
             return await self.ainvoke(input, config, **kwargs)
         return self.invoke(input, config, **kwargs)
 
@@ -98,43 +98,43 @@ class RunnableVerbs(Twins, ABC, Generic[Input, Output]):
     ) -> SyncStream[Output]:
         """Stream the output of an input that is itself a stream: the sync face of `atransform`."""
         stepped = self._can_step
-        runtime = BLOCKING if stepped else ASYNC
-        produce = functools.partial(transform_into, self, runtime, input, ensure_config(config), kwargs)
+        mode = BLOCKING if stepped else ASYNC
+        produce = functools.partial(transform_into, self, mode, input, ensure_config(config), kwargs)
         return SyncStream(produce, stepped=stepped)
 
     async def _produce(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: Input,
         config: RunnableConfig | None,
         kwargs: dict[str, object],
         sink: Sink[Output],
     ) -> None:
-        """Push the output into ``sink``, on a runtime. Other runnables on that runtime call this."""
-        if runtime.is_async and self._defines("astream"):
-            await drain(runtime, self.astream(input, config, **kwargs), sink)
+        """Push the output into ``sink``, in a mode. Other runnables in that mode call this."""
+        if mode.is_async and self._defines("astream"):
+            await drain(mode, self.astream(input, config, **kwargs), sink)
         elif self._defines("stream"):
-            await drain(runtime, self.stream(input, config, **kwargs), sink, in_thread=runtime.is_async)
+            await drain(mode, self.stream(input, config, **kwargs), sink, in_thread=mode.is_async)
         else:
-            await put_one(sink, await self._invoke(runtime, input, config, kwargs))
+            await put_one(sink, await self._invoke(mode, input, config, kwargs))
 
     def _make_stage(
-        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         """Return the stage that runs this runnable inside a stream. By default it waits for its whole input."""
-        if runtime.is_async and self._defines("atransform"):
+        if mode.is_async and self._defines("atransform"):
             return AsyncGeneratorStage(
-                runtime, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
+                mode, ensure_config(config), lambda pieces: self.atransform(pieces, config, **kwargs), sink
             )
 
         def work(input: Input, sink: Sink[Output]) -> Coroutine[object, object, None]:
-            return self._produce(runtime, input, config, kwargs, sink)
+            return self._produce(mode, input, config, kwargs, sink)
 
         return WholeInputStage(work, sink)
 
     @property
     def _can_step(self) -> bool:
-        """Whether a sync stream needs no event loop: on the blocking runtime, `_produce` and `_make_stage` never suspend."""
+        """Whether a sync stream needs no event loop: in the blocking mode, `_produce` and `_make_stage` never suspend."""
         return self._defines("invoke")
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar, Generic, TypeVar, cast
 
 from hocket._runtime import clock
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.retries import Failure
 from hocket.runnables.base import Runnable, RunnableWrapper
@@ -35,13 +35,13 @@ class Attempts(Generic[Input, Output]):
 
     def __init__(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: Input,
         config: RunnableConfig,
         params: dict[str, object],
         sink: Sink[Output] | None,
     ) -> None:
-        self.runtime = runtime
+        self.mode = mode
         self.input = input
         self.config = config
         self.params = params
@@ -76,13 +76,13 @@ class Attempts(Generic[Input, Output]):
             seconds_left = max(self.ends_at - clock.current().now(), 1e-3)
             params = {**params, "timeout": Timeout(total=seconds_left).over(self._timeout)}
         if self._sink is None:
-            return await runnable._invoke(self.runtime, input, config, params)  # pyright: ignore[reportPrivateUsage]  # a runnable's hook for others
-        await runnable._produce(self.runtime, input, config, params, self)  # pyright: ignore[reportPrivateUsage]  # as above
+            return await runnable._invoke(self.mode, input, config, params)  # pyright: ignore[reportPrivateUsage]  # a runnable's hook for others
+        await runnable._produce(self.mode, input, config, params, self)  # pyright: ignore[reportPrivateUsage]  # as above
         return cast(Output, None)
 
     async def tell(self, failure: Failure) -> None:
         """Tell the handlers of the call's run of an attempt that failed and is followed by another."""
-        run = get_run(self.config, self.runtime)
+        run = get_run(self.config, self.mode)
         if run.handlers:
             state, facts = failure.retry_event_args
             await run.emit("on_retry", state, **facts)
@@ -109,12 +109,10 @@ class RunnableWithAttempts(RunnableWithRun[Input, Output], RunnableWrapper[Input
     def _can_step(self) -> bool:
         return all(one._can_step for one in self._get_wrapped())
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
-        return await self._run_attempts(Attempts(runtime, input, config, kwargs, None))
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
+        return await self._run_attempts(Attempts(mode, input, config, kwargs, None))
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
-        await self._run_attempts(Attempts(runtime, input, config, kwargs, sink))
+        await self._run_attempts(Attempts(mode, input, config, kwargs, sink))

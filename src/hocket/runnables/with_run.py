@@ -1,4 +1,4 @@
-"""Composed runnables: each verb is one coroutine over a runtime, with a run around it.
+"""Composed runnables: each verb is one coroutine in a mode, with a run around it.
 
 A subclass says how one call is made (`_run_whole`). Where it can do better than wait for its whole input, it also says
 how it works piece by piece (`_make_inner_stage`), or how one call pushes its output in pieces (`_run_streamed`).
@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.stream import Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableSerializable
@@ -40,31 +40,29 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
     _waits_for_input: ClassVar[bool] = False
     """Whether a run of it begins when all of its input has come, so that handlers hear of the input at once."""
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
         """Make one call. ``config`` is that of the runs inside."""
         raise NotImplementedError
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         """Make one call and push its output. By default in one piece, or through an overridden `_make_inner_stage`."""
         if type(self)._make_inner_stage is RunnableWithRun._make_inner_stage:  # pyright: ignore[reportUnknownMemberType]  # only compared
-            await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
+            await put_one(sink, await self._run_whole(mode, input, config, kwargs))
         else:
             line = StreamPipeline[Input, Output](
-                [functools.partial(self._make_inner_stage, runtime, config, kwargs)], sink
+                [functools.partial(self._make_inner_stage, mode, config, kwargs)], sink
             )
             await line.run(lambda head: put_one(head, input))
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         """Return the stage that does the work inside the run. By default it waits for its whole input."""
 
         def work(input: Input, sink: Sink[Output]) -> Awaitable[None]:
-            return self._run_streamed(runtime, input, config, kwargs, sink)
+            return self._run_streamed(mode, input, config, kwargs, sink)
 
         return WholeInputStage(work, sink)
 
@@ -83,18 +81,18 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
         return drive(self._invoke(BLOCKING, input, config, kwargs))
 
     async def _invoke(
-        self, runtime: Runtime, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
+        self, mode: Mode, input: Input, config: RunnableConfig | None, kwargs: dict[str, object]
     ) -> Output:
         config = ensure_config(config)
-        run = self._open_run(runtime, config)
+        run = self._open_run(mode, config)
         if run is None:
-            return await self._run_whole(runtime, input, child_config(config), kwargs)
-        work = functools.partial(self._run_whole, runtime, input, run.config_inside(), kwargs)
+            return await self._run_whole(mode, input, child_config(config), kwargs)
+        work = functools.partial(self._run_whole, mode, input, run.config_inside(), kwargs)
         return await run.execute(input, work, bool)
 
     async def _produce(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: Input,
         config: RunnableConfig | None,
         kwargs: dict[str, object],
@@ -102,48 +100,48 @@ class RunnableWithRun(Runnable[Input, Output], Generic[Input, Output]):
     ) -> None:
         config = ensure_config(config)
         put = self._put_whole if self._is_whole else self._stream_whole
-        await put(runtime, config, kwargs, input, sink)
+        await put(mode, config, kwargs, input, sink)
 
     async def _stream_whole(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], input: Input, sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], input: Input, sink: Sink[Output]
     ) -> None:
         """Stream the output of a whole input."""
-        run = self._open_run(runtime, config)
+        run = self._open_run(mode, config)
         if run is None:
-            await self._run_streamed(runtime, input, child_config(config), kwargs, sink)
+            await self._run_streamed(mode, input, child_config(config), kwargs, sink)
             return
         observer, config = StreamObserver(run, sink, cumulative=self._is_cumulative), run.config_inside()
 
         async def stream() -> Output:
-            await self._run_streamed(runtime, input, config, kwargs, observer)
+            await self._run_streamed(mode, input, config, kwargs, observer)
             return observer.pieces.total()
 
         await run.execute(input, stream, lambda: sink.closed, observer.pieces.total)
 
     def _make_stage(
-        self, runtime: Runtime, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig | None, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         config = ensure_config(config)
         if self._is_whole:
-            return WholeInputStage(functools.partial(self._put_whole, runtime, config, kwargs), sink)
+            return WholeInputStage(functools.partial(self._put_whole, mode, config, kwargs), sink)
         if self._waits_for_input:
-            return WholeInputStage(functools.partial(self._stream_whole, runtime, config, kwargs), sink)
-        run = self._open_run(runtime, config)
+            return WholeInputStage(functools.partial(self._stream_whole, mode, config, kwargs), sink)
+        run = self._open_run(mode, config)
         if run is None:
-            return self._make_inner_stage(runtime, child_config(config), kwargs, sink)
+            return self._make_inner_stage(mode, child_config(config), kwargs, sink)
         observer = StreamObserver(run, sink, cumulative=self._is_cumulative)
-        return _ObservedStage(run, observer, self._make_inner_stage(runtime, run.config_inside(), kwargs, observer))
+        return _ObservedStage(run, observer, self._make_inner_stage(mode, run.config_inside(), kwargs, observer))
 
     async def _put_whole(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], input: Input, sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], input: Input, sink: Sink[Output]
     ) -> None:
-        await put_one(sink, await self._invoke(runtime, input, config, kwargs))
+        await put_one(sink, await self._invoke(mode, input, config, kwargs))
 
-    def _open_run(self, runtime: Runtime, config: RunnableConfig) -> ChainRun | None:
+    def _open_run(self, mode: Mode, config: RunnableConfig) -> ChainRun | None:
         """Return the run of a call, if a handler listens."""
         if not is_watched(config):
             return None
-        run = ChainRun(runtime, self.get_name(), config, self._run_type)
+        run = ChainRun(mode, self.get_name(), config, self._run_type)
         return run if run.is_watched else None
 
 
@@ -220,8 +218,8 @@ class PureRunnable(RunnableWithRun[Input, Output], RunnableSerializable[Input, O
     """
 
     @abstractmethod
-    async def _compute(self, runtime: Runtime, input: Input) -> Output:
-        """Compute the output. On the blocking runtime this must not suspend."""
+    async def _compute(self, mode: Mode, input: Input) -> Output:
+        """Compute the output. In the blocking mode this must not suspend."""
 
     def _incremental(self) -> Incremental[Any, Output] | None:
         """Return what computes the output piece by piece, for one run; None: it takes the whole input."""
@@ -235,30 +233,28 @@ class PureRunnable(RunnableWithRun[Input, Output], RunnableSerializable[Input, O
     def _can_take_arguments(self) -> bool:
         return False
 
-    async def _run_whole(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object]
-    ) -> Output:
+    async def _run_whole(self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object]) -> Output:
         self._refuse(kwargs)
-        return await self._compute(runtime, input)
+        return await self._compute(mode, input)
 
     def _make_inner_stage(
-        self, runtime: Runtime, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> Stage[Input, Output]:
         self._refuse(kwargs)
         incremental = self._incremental()
         return (
-            super()._make_inner_stage(runtime, config, kwargs, sink)
+            super()._make_inner_stage(mode, config, kwargs, sink)
             if incremental is None
             else _Incremental(incremental, sink)
         )
 
     async def _run_streamed(
-        self, runtime: Runtime, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
+        self, mode: Mode, input: Input, config: RunnableConfig, kwargs: dict[str, object], sink: Sink[Output]
     ) -> None:
         if self._incremental() is None:
-            await put_one(sink, await self._run_whole(runtime, input, config, kwargs))
+            await put_one(sink, await self._run_whole(mode, input, config, kwargs))
         else:
-            await super()._run_streamed(runtime, input, config, kwargs, sink)
+            await super()._run_streamed(mode, input, config, kwargs, sink)
 
     def _refuse(self, kwargs: dict[str, object]) -> None:
         if kwargs:

@@ -26,7 +26,7 @@ from hocket._asgi import (
 from hocket._pipeline.answer import CACHE_HIT
 from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import spawn
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors.hints import LONGEST_NAME, near_name_hint, shorten
 from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_models import BaseChatModel

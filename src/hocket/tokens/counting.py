@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, MessageLikeRepresentation, convert_to_messages, get_buffer_string
 from hocket.prompt_values import PromptValue

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable
 
 from hocket._runtime.callers import warn_caller
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.portal import holds_up_a_loop
-from hocket._runtime.runtime import ASYNC
 from hocket.errors import BlockingCallWarning, InvalidInput, MissingDependency
 from hocket.tokens.packages import NAMES, find
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator
 
 from hocket._runtime.definitions import find_newest
-from hocket._runtime.runtime import ASYNC, BLOCKING, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket._schemas.references import as_object
 from hocket.callbacks.base_manager import Callbacks
 from hocket.errors import InvalidHook, InvalidInput, ToolException

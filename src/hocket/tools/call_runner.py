@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from hocket._runtime.cancellation import is_stray
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput, StopRun, ToolException, ToolTimeout
 from hocket.errors.hints import LONGEST_NAME, excerpt, near_name
 from hocket.messages import InvalidToolCall, ToolCall, ToolMessage

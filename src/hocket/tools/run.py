@@ -1,6 +1,6 @@
 """One run of a tool: told to its handlers, its arguments read, its function called, its result made a message.
 
-There is one path for sync and async, as for models: what may wait is asked of the runtime. A sync function runs in the
+There is one path for sync and async, as for models: what may wait is asked of the mode. A sync function runs in the
 caller's thread under `invoke`, and in a worker thread under `ainvoke`; an async one on the caller's loop, or on hocket's
 kept one.
 """
@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 from pydantic import ValidationError
 
 from hocket._runtime.clock import Alarm
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.callbacks import (
     AsyncCallbackManager,
     AsyncCallbackManagerForToolRun,
@@ -103,7 +103,7 @@ class Job:
     output: object = field(default=None, init=False)
 
 
-async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
+async def run_tool(tool: RunTool, mode: Mode, job: Job) -> object:
     """Run a tool as a run of its own.
 
     Returns:
@@ -112,10 +112,10 @@ async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
     Raises:
         BaseException: what the tool raised and does not handle.
     """
-    manager = _configure_manager(tool, runtime, job)
+    manager = _configure_manager(tool, mode, job)
     if manager is None:
-        return await _run_in_time(tool, runtime, job, None)
-    kind = AsyncCallbackManagerForToolRun if runtime.is_async else CallbackManagerForToolRun
+        return await _run_in_time(tool, mode, job, None)
+    kind = AsyncCallbackManagerForToolRun if mode.is_async else CallbackManagerForToolRun
     # The events of a sync run are sent by the async methods too, which then wait for nothing.
     run = cast("AsyncCallbackManagerForToolRun", manager.new_run(kind, job.config.get("run_id")))
     shown = _copy_visible(tool, job.given)
@@ -129,7 +129,7 @@ async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
         tool_and_input = {"name": tool.name, "description": tool.description}, str(shown)
         inputs = shown if isinstance(shown, dict) else None
         await run.emit_start("on_tool_start", tool_and_input, {"inputs": inputs, **details})
-        job.output = output = await _run_in_time(tool, runtime, job, run)
+        job.output = output = await _run_in_time(tool, mode, job, run)
     except BaseException as error:
         with contextlib.suppress(Exception):  # of a handler: a run that has failed keeps its own error
             await AsyncCallbackManagerForToolRun.on_tool_error(run, error, tool_call_id=job.call_id)
@@ -139,13 +139,13 @@ async def run_tool(tool: RunTool, runtime: Runtime, job: Job) -> object:
     return output
 
 
-def _configure_manager(tool: RunTool, runtime: Runtime, job: Job) -> AsyncCallbackManager | CallbackManager | None:
+def _configure_manager(tool: RunTool, mode: Mode, job: Job) -> AsyncCallbackManager | CallbackManager | None:
     """Return the manager of the run, or None if nobody listens."""
     callbacks = job.config.get("callbacks")
     verbose = job.verbose or tool.verbose
     if not (tool.callbacks or verbose or is_watched(job.config)):
         return None
-    cls = AsyncCallbackManager if runtime.is_async else CallbackManager
+    cls = AsyncCallbackManager if mode.is_async else CallbackManager
     return cls.configure(
         callbacks, tool.callbacks, verbose, job.config.get("tags"), tool.tags, job.config.get("metadata"), tool.metadata
     )
@@ -159,24 +159,24 @@ def _copy_visible(tool: RunTool, given: str | Mapping[str, object]) -> str | dic
     return {name: copy_containers(value) for name, value in given.items() if name not in hidden}
 
 
-async def _run_in_time(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
+async def _run_in_time(tool: RunTool, mode: Mode, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
     seconds = tool.timeout if job.timeout is None else job.timeout
-    if seconds is None or not runtime.is_async:
-        return await _answer(tool, runtime, job, run)
+    if seconds is None or not mode.is_async:
+        return await _answer(tool, mode, job, run)
     with Alarm() as alarm:
         alarm.set(seconds)
-        return await _answer(tool, runtime, job, run)
+        return await _answer(tool, mode, job, run)
     raise ToolTimeout(f"it took longer than {seconds:g} s")
 
 
-async def _answer(tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
+async def _answer(tool: RunTool, mode: Mode, job: Job, run: AsyncCallbackManagerForToolRun | None) -> object:
     """Run the tool, and give its result, or a failure that is handled, the form that was asked for."""
     try:
         values = tool.read_arguments(job.given, job.call_id)
     except ValidationError as error:
         return _answer_invalid(tool, job, error)
     try:
-        response = await _call(tool, runtime, job, run, values)
+        response = await _call(tool, mode, job, run, values)
     except ToolException as error:
         return _answer_failure(tool, job, error)
     artifact: object = None
@@ -198,23 +198,23 @@ def _unpack_artifact(tool: RunTool, response: object) -> tuple[object, object]:
 
 
 async def _call(
-    tool: RunTool, runtime: Runtime, job: Job, run: AsyncCallbackManagerForToolRun | None, values: dict[str, object]
+    tool: RunTool, mode: Mode, job: Job, run: AsyncCallbackManagerForToolRun | None, values: dict[str, object]
 ) -> object:
     """Call the tool's function; runs that start inside are this one's children."""
-    function = tool.choose_function(runtime.is_async)
+    function = tool.choose_function(mode.is_async)
     signature = read_signature(function)
     config = child_config(job.config)
     if run is not None:
         config = mark_resolved({**config, "callbacks": run.get_child()})
     if signature.config or signature.filled:
-        values |= signature.fill(config, _adapt_run(function, runtime, run))
+        values |= signature.fill(config, _adapt_run(function, mode, run))
     positional, named = signature.bind(values)
     with set_config_context(config):
         if is_async(function):
-            return await runtime.call_async(function, *positional, **named)
-        (response,) = await runtime.call_sync(_call_boxed, function, positional, named)
+            return await mode.call_async(function, *positional, **named)
+        (response,) = await mode.call_sync(_call_boxed, function, positional, named)
         if inspect.isawaitable(response):  # a sync function that calls an async one
-            return await runtime.call_async(lambda: response)
+            return await mode.call_async(lambda: response)
         return response
 
 
@@ -224,13 +224,13 @@ def _call_boxed(function: Callable[..., R], positional: list[object], named: dic
 
 
 def _adapt_run(
-    function: Callable[..., object], runtime: Runtime, run: AsyncCallbackManagerForToolRun | None
+    function: Callable[..., object], mode: Mode, run: AsyncCallbackManagerForToolRun | None
 ) -> AsyncCallbackManagerForToolRun | CallbackManagerForToolRun:
     """Return the run as the function can use it: in sync or in async code."""
     if run is None:
         kind = AsyncCallbackManagerForToolRun if is_async(function) else CallbackManagerForToolRun
         return kind.get_noop_manager()
-    return run if is_async(function) or not runtime.is_async else run.get_sync()
+    return run if is_async(function) or not mode.is_async else run.get_sync()
 
 
 def _is_messages(response: object) -> bool:

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import Field, SkipValidation
 
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.runtime import ASYNC
 from hocket._runtime.sync_twin import sync_twin
 from hocket.callbacks import AsyncCallbackManagerForRetrieverRun
 from hocket.documents import Document

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from pydantic import SecretStr
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact_url
 from hocket.documents import Document
 from hocket.embeddings import Embeddings

@@ -12,7 +12,7 @@ import anyio
 from pydantic import SecretStr
 from pydantic_core import from_json, to_json
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact, unwrap_secret, wrap_secrets
 from hocket.errors import InvalidReply, LLMError, VectorStoreError, VectorStoreUnavailable
 from hocket.http.address import parse_url, split_user

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.errors.hints import explain_arguments

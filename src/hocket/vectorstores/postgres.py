@@ -11,7 +11,7 @@ from hocket._databases.postgres import (
 )
 from hocket._databases.server import DatabaseServer
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_twin
 from hocket._secrets import redact_url
 from hocket.documents import Document

@@ -24,7 +24,7 @@ from hocket._databases.own_files import make_directory
 from hocket._databases.sqlite import SQLiteDatabase, shared_database, snapshot, transaction
 from hocket._databases.urls import check_path
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings

@@ -176,7 +176,7 @@ def with_window(tokens: int, **options: Any) -> Any:
 async def test_pieces_are_taken_best_first_while_they_fit() -> None:
     model = with_window(500)
     chain = StuffDocumentsChain(model)
-    combined = await chain.combine(_runtime(), make_documents("a" * 400, "b" * 4000, "c" * 100), {"question": "?"}, {})
+    combined = await chain.combine(_mode(), make_documents("a" * 400, "b" * 4000, "c" * 100), {"question": "?"}, {})
     assert [*combined.shown] == [1, 3]
     assert [one.page_content[0] for one in combined.left_out] == ["b"]
     text = model.requests[0].text
@@ -214,8 +214,8 @@ async def test_an_answer_that_has_begun_is_not_begun_again() -> None:
     assert (seen[1:], len(model.requests)) == ([{"output_text": "a"}], 1)
 
 
-def _runtime() -> Any:
-    from hocket._runtime.runtime import ASYNC
+def _mode() -> Any:
+    from hocket._runtime.mode import ASYNC
 
     return ASYNC
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hocket import FakeListLLM, ScriptedChatModel, Turn, UsageMetadataCallbackHandler
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.classic.memory import ConversationSummaryBufferMemory, ConversationSummaryMemory
 from hocket.errors import EmptyResponse, InvalidInput, RateLimitError, SummaryTooLong

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact, unwrap_secret
 from hocket.errors import InvalidHook, InvalidInput, RetryTool, StopRun, ToolException
 from hocket.tools import BaseTool, StructuredTool

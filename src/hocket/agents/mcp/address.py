@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer, Server
 
 from hocket._runtime.cancellation import only
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import MASK, is_sensitive, redact, redact_url
 from hocket.agents.mcp.server import ToolServer
 from hocket.errors import InvalidInput

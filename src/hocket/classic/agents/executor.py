@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.agents.create import create_agent
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import UNREADABLE_CHARS, AgentLimits

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 from typing_extensions import TypedDict
 
 from hocket._runtime.definitions import find_newest
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from hocket.chains.outlet import Outlet
 from hocket.chains.step import NamedStep, join_keys
@@ -93,23 +93,23 @@ class Chain(NamedStep):
         """Return the outputs for ``inputs``, in sync code."""
         raise NotImplementedError
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
-        """Return the outputs: hocket's own chains define this, on a runtime, and push what they can stream."""
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+        """Return the outputs: hocket's own chains define this, in a mode, and push what they can stream."""
         hooks = find_newest(type(self), Chain, "_acall", "_call")
         if not hooks:
             raise InvalidHook(f"{type(self).__name__} does nothing: define _acall (async)")
-        run = get_run(config, runtime)
-        if "_acall" in hooks and (runtime.is_async or len(hooks) == 1):
+        run = get_run(config, mode)
+        if "_acall" in hooks and (mode.is_async or len(hooks) == 1):
             call = _bind(self._acall, inputs, run.view_as(AsyncCallbackManagerForChainRun))
 
             async def work() -> Fields:
                 with set_config_context(config):
                     return await call()
 
-            return await runtime.call_async(work)
+            return await mode.call_async(work)
         sync_call = _bind(self._call, inputs, run.view_as(CallbackManagerForChainRun))
         with set_config_context(config):
-            return await runtime.call_sync(sync_call)
+            return await mode.call_sync(sync_call)
 
     # -- keys
 
@@ -146,14 +146,14 @@ class Chain(NamedStep):
         """Return what the memory gets of the outputs, by `_remembered_outputs`."""
         return {key: outputs[key] for key in self._remembered_outputs}
 
-    async def _recall(self, runtime: Runtime, given: Fields, config: RunnableConfig) -> Fields:
-        return {} if self.memory is None else await self.memory.load(runtime, given, config)
+    async def _recall(self, mode: Mode, given: Fields, config: RunnableConfig) -> Fields:
+        return {} if self.memory is None else await self.memory.load(mode, given, config)
 
-    async def _remember(self, runtime: Runtime, given: Fields, outputs: Fields) -> None:
+    async def _remember(self, mode: Mode, given: Fields, outputs: Fields) -> None:
         if self.memory is None:
             return
         inputs = {key: given[key] for key in self._remembered_inputs}
-        await self.memory.save(runtime, inputs, self._remember_outputs(outputs))
+        await self.memory.save(mode, inputs, self._remember_outputs(outputs))
 
 
 class KeyedChain(Chain):

@@ -5,7 +5,7 @@ from typing import Unpack, cast
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.ask import AnyPrompt, ask_model, check_tools, fill_prompt, get_answer_text
 from hocket.chains.clean import clean_text
 from hocket.chains.passage_window import PassageWindow
@@ -117,17 +117,17 @@ class ConversationalRetrievalChain(AnsweringChain):
             raise InvalidInput(f"the memory has the variables {self._known_keys}; one is what was said before")
         super()._check_keys()
 
-    async def _find_question(self, runtime: Runtime, inputs: Fields, config: RunnableConfig) -> str:
+    async def _find_question(self, mode: Mode, inputs: Fields, config: RunnableConfig) -> str:
         question = check_question(inputs[self.input_key], self.input_key)
         key = self._known_keys[0] if self._known_keys else _HISTORY
         past = read_history(inputs.get(key))
         if not past.strip():
             return question
         values: Fields = {_HISTORY: "", "question": question}
-        empty = await fill_prompt(runtime, self.condense_question_prompt, values)
-        values[_HISTORY] = await PassageWindow(self.question_llm).keep_end(runtime, past, empty)
-        prompt = await fill_prompt(runtime, self.condense_question_prompt, values)
-        return get_answer_text(await ask_model(runtime, self.question_llm, prompt, config)).strip() or question
+        empty = await fill_prompt(mode, self.condense_question_prompt, values)
+        values[_HISTORY] = await PassageWindow(self.question_llm).keep_end(mode, past, empty)
+        prompt = await fill_prompt(mode, self.condense_question_prompt, values)
+        return get_answer_text(await ask_model(mode, self.question_llm, prompt, config)).strip() or question
 
     def _describe_question(self, question: str) -> Fields:
         return {"generated_question": question} if self.return_generated_question else {}

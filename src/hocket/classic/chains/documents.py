@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Unpack
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.chains.ask import AnyPrompt
 from hocket.chains.clean import clean_text
@@ -116,21 +116,21 @@ class BaseCombineDocumentsChain(MadeFromModel, KeyedChain):
             reader.check_prompt(prompt)
         super()._check_keys()
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         documents = check_documents(inputs[self.input_key], f"the input {self.input_key!r}")
         sink = outlet.get_sink(self.output_key)
-        return {self.output_key: (await self.combine(runtime, documents, inputs, config, sink)).text}
+        return {self.output_key: (await self.combine(mode, documents, inputs, config, sink)).text}
 
     async def combine(
         self,
-        runtime: Runtime,
+        mode: Mode,
         documents: Sequence[Document],
         values: FieldsView,
         config: RunnableConfig,
         sink: Sink[str] | None = None,
     ) -> Combined:
         """Return what is made of documents: for chains that find them first. See `DocumentRun.read`."""
-        run = DocumentRun(self._reader, runtime, values, config, sink)
+        run = DocumentRun(self._reader, mode, values, config, sink)
         return await run.read(documents, self._combine)
 
     @property
@@ -221,9 +221,9 @@ class MapReduceDocumentsChain(BaseCombineDocumentsChain):
 
         notes = await run.call_each(note, passages)
         window = PassageWindow(self.llm, self.token_max, self.token_max or _TOKEN_MAX)
-        room = await window.find_room(run.runtime, await run.fill(self.reduce_prompt, [])) or 0
+        room = await window.find_room(run.mode, await run.fill(self.reduce_prompt, [])) or 0
         total = None
-        while len(groups := window.group(notes, sizes := await window.measure(run.runtime, notes), room)) > 1:
+        while len(groups := window.group(notes, sizes := await window.measure(run.mode, notes), room)) > 1:
             if total is not None and sum(sizes) >= total:
                 raise ContextLengthExceeded(
                     f"the notes on {len(passages)} pieces have {sum(sizes):,} tokens, {max(room, 0):,} fit into a request, "
@@ -276,7 +276,7 @@ class RefineDocumentsChain(BaseCombineDocumentsChain):
     async def _combine(self, run: DocumentRun, passages: Sequence[Passage]) -> tuple[str, Sequence[Passage]]:
         text = await run.ask(await run.fill(self.prompt, passages[:1]), run.sink if len(passages) == 1 else None)
         for index, passage in enumerate(passages[1:], 2):
-            await run.runtime.sleep(0)  # a model that waits for nothing leaves others a turn
+            await run.mode.sleep(0)  # a model that waits for nothing leaves others a turn
             prompt = await run.fill(self.refine_prompt, [passage], [text], **{_EXISTING: text})
             text = await run.ask(prompt, run.sink if index == len(passages) else None)
         return text, passages

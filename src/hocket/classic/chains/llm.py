@@ -4,7 +4,7 @@ from typing import Any, Unpack
 
 from pydantic import Field, SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.ask import AnyPrompt, ask_model, fill_prompt
 from hocket.chains.outlet import Outlet
 from hocket.classic.chains.base import Chain, ChainOptions
@@ -65,14 +65,12 @@ class LLMChain(Chain):
         """The name of the answer."""
         return [self.output_key]
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         sink = outlet.get_sink(self.output_key) if type(self.output_parser) is StrOutputParser else None
-        prompt = await fill_prompt(runtime, self.prompt, inputs)
-        result = to_generations(await ask_model(runtime, self.llm, prompt, config, sink))
+        prompt = await fill_prompt(mode, self.prompt, inputs)
+        result = to_generations(await ask_model(mode, self.llm, prompt, config, sink))
         parser = self.output_parser
-        return {
-            self.output_key: await parser.aparse_result(result) if runtime.is_async else parser.parse_result(result)
-        }
+        return {self.output_key: await parser.aparse_result(result) if mode.is_async else parser.parse_result(result)}
 
     @property
     def _can_step(self) -> bool:

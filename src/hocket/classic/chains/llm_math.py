@@ -5,7 +5,7 @@ from typing import Unpack
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.ask import AnyPrompt, ask_model, fill_prompt, get_answer_text
 from hocket.chains.outlet import Outlet
 from hocket.classic.chains.base import ChainOptions, KeyedChain, MadeFromModel
@@ -78,9 +78,9 @@ class LLMMathChain(MadeFromModel, KeyedChain):
         fields |= {"input_key": input_key, "output_key": output_key}
         super().__init__(**fields, **options)
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
-        prompt = await fill_prompt(runtime, self.prompt, {**inputs, "question": inputs[self.input_key]})
-        reply = get_answer_text(await ask_model(runtime, self.llm, prompt, config))
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+        prompt = await fill_prompt(mode, self.prompt, {**inputs, "question": inputs[self.input_key]})
+        reply = get_answer_text(await ask_model(mode, self.llm, prompt, config))
         return {self.output_key: _ANSWER + _compute(reply)}
 
     @property

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.citations import annotate_answer, find_citations
 from hocket.chains.outlet import Outlet
 from hocket.chains.retrieval import retrieve
@@ -75,19 +75,19 @@ class AnsweringChain(KeyedChain):
         return {self.output_key: annotate_answer(outputs[self.output_key], outputs["citations"])}
 
     @abstractmethod
-    async def _find_question(self, runtime: Runtime, inputs: Fields, config: RunnableConfig) -> str:
+    async def _find_question(self, mode: Mode, inputs: Fields, config: RunnableConfig) -> str:
         """Return what is to be found and answered."""
 
     def _describe_question(self, question: str) -> Fields:
         """Return further outputs, about what was looked for."""
         return {}
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
-        question = await self._find_question(runtime, inputs, config)
-        documents = await retrieve(runtime, self.retriever, question, config)
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+        question = await self._find_question(mode, inputs, config)
+        documents = await retrieve(mode, self.retriever, question, config)
         values = {**inputs, _QUESTION: question}
         sink = outlet.get_sink(self.output_key)
-        combined = await self.combine_documents_chain.combine(runtime, documents, values, config, sink)
+        combined = await self.combine_documents_chain.combine(mode, documents, values, config, sink)
         citations, unsupported = find_citations(combined.text, combined.shown)
         outputs: Fields = {self.output_key: combined.text, "citations": citations, "unsupported": unsupported}
         outputs |= {"left_out": combined.left_out, **self._describe_question(question)}

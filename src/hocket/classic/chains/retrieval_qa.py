@@ -2,7 +2,7 @@
 
 from typing import Literal, Self, Unpack
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.ask import AnyPrompt
 from hocket.classic.chains.documents import BaseCombineDocumentsChain, StuffDocumentsChain
 from hocket.classic.chains.retrieval_base import (
@@ -94,5 +94,5 @@ class RetrievalQA(AnsweringChain):
         """
         return cls(retriever, make_documents_chain(llm, chain_type, chain_type_kwargs), **options)
 
-    async def _find_question(self, runtime: Runtime, inputs: Fields, config: RunnableConfig) -> str:
+    async def _find_question(self, mode: Mode, inputs: Fields, config: RunnableConfig) -> str:
         return check_question(inputs[self.input_key], self.input_key)

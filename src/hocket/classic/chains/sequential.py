@@ -5,7 +5,7 @@ from typing import Unpack
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.chains.outlet import Outlet
 from hocket.chains.step import join_keys
@@ -76,12 +76,12 @@ class SequentialChain(ListedChain):
         if missing := [key for key in self.output_variables if key not in known]:
             raise InvalidInput(f"output_variables names {join_keys(missing)}; there is {join_keys(known)} at the end")
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         values = {**inputs}
         for number, chain in enumerate(self.chains, 1):
             step_config = add_run_tag(config, "step_{}", number)
             names = {key: key for key in chain.output_keys if key in self.output_variables}
-            values |= await _run_step(runtime, chain, values, step_config, outlet, names)
+            values |= await _run_step(mode, chain, values, step_config, outlet, names)
         return {key: values[key] for key in self.output_variables}
 
     @property
@@ -130,14 +130,14 @@ class SimpleSequentialChain(KeyedChain):
                         "SequentialChain takes such chains"
                     )
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         value = inputs[self.input_key]
         for number, chain in enumerate(self.chains, 1):
             step_config = add_run_tag(config, "step_{}", number)
             (asked,), (key,) = chain.asked_keys, chain.output_keys
             is_last = number == len(self.chains) and not self.strip_outputs
             names = {key: self.output_key} if is_last else {}
-            value = (await _run_step(runtime, chain, {asked: value}, step_config, outlet, names))[key]
+            value = (await _run_step(mode, chain, {asked: value}, step_config, outlet, names))[key]
             if self.strip_outputs and isinstance(value, str):
                 value = value.strip()
         return {self.output_key: value}
@@ -161,13 +161,13 @@ _ONLY_OUTPUTS: dict[str, object] = {"return_only_outputs": True}
 
 
 async def _run_step(
-    runtime: Runtime, chain: Chain, values: Fields, config: RunnableConfig, outlet: Outlet, names: dict[str, str]
+    mode: Mode, chain: Chain, values: Fields, config: RunnableConfig, outlet: Outlet, names: dict[str, str]
 ) -> Fields:
     """Return the outputs of one chain; it is streamed only if somebody reads along what it puts out."""
     if outlet.sink is None or not names:
-        return await chain._invoke(runtime, values, config, _ONLY_OUTPUTS)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+        return await chain._invoke(mode, values, config, _ONLY_OUTPUTS)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
     reader = _StepReader(outlet, outlet.sink, names)
-    await chain._produce(runtime, values, config, _ONLY_OUTPUTS, reader)  # pyright: ignore[reportPrivateUsage]  # as above
+    await chain._produce(mode, values, config, _ONLY_OUTPUTS, reader)  # pyright: ignore[reportPrivateUsage]  # as above
     return reader.pieces.total()
 
 

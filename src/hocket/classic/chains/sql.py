@@ -5,7 +5,7 @@ from typing import Self, Unpack
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.ask import AnyPrompt, ask_model, check_tools, fill_prompt, get_answer_text
 from hocket.chains.clean import clean_text
 from hocket.chains.outlet import Outlet
@@ -112,23 +112,23 @@ class SQLDatabaseChain(KeyedChain):
         check_tools(self.llm)
         super()._check_keys()
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         database = self.database
         asked: Fields = {**inputs, "question": inputs[self.input_key]}
-        facts: Fields = {"table_info": await runtime.call_sync(database.get_table_info), "dialect": database.dialect}
-        prompt = await fill_prompt(runtime, self.prompt, {**asked, **facts, "top_k": database.max_rows})
-        sql = _read_query(get_answer_text(await ask_model(runtime, self.llm, prompt, config)))
+        facts: Fields = {"table_info": await mode.call_sync(database.get_table_info), "dialect": database.dialect}
+        prompt = await fill_prompt(mode, self.prompt, {**asked, **facts, "top_k": database.max_rows})
+        sql = _read_query(get_answer_text(await ask_model(mode, self.llm, prompt, config)))
         try:
-            rows = await runtime.call_sync(database.run, sql)
+            rows = await mode.call_sync(database.run, sql)
         except InvalidInput as error:
             message = f"the model's query {excerpt(sql)} was not answered: {error}"
             raise OutputParserException(message, observation=str(error), llm_output=sql) from error
         answer = rows
         if not self.return_direct:
             shown = show_passages([Passage((), clean_text(rows))], beside=[sql])
-            prompt = await fill_prompt(runtime, self.answer_prompt, {**asked, "sql": sql, "rows": shown})
+            prompt = await fill_prompt(mode, self.answer_prompt, {**asked, "sql": sql, "rows": shown})
             sink = outlet.get_sink(self.output_key)
-            answer = get_answer_text(await ask_model(runtime, self.llm, prompt, config, sink))
+            answer = get_answer_text(await ask_model(mode, self.llm, prompt, config, sink))
         steps = {"intermediate_steps": [sql, rows]} if self.return_intermediate_steps else {}
         return {self.output_key: answer, **steps}
 

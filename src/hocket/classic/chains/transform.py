@@ -5,7 +5,7 @@ from typing import Unpack
 
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chains.outlet import Outlet
 from hocket.classic.chains.base import ChainOptions, ListedChain
 from hocket.errors.hints import explain_arguments
@@ -52,6 +52,6 @@ class TransformChain(ListedChain):
         super().__init__(**names, **fields, **options)
         Function.of(transform_cb, atransform_cb)
 
-    async def _execute(self, runtime: Runtime, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
+    async def _execute(self, mode: Mode, inputs: Fields, config: RunnableConfig, outlet: Outlet) -> Fields:
         function = Function.of(self.transform_cb, self.atransform_cb)
-        return self._check_outputs(await function.call(runtime, {**inputs}, config, {}))
+        return self._check_outputs(await function.call(mode, {**inputs}, config, {}))

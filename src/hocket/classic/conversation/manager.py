@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from hocket._databases.writes import finish_write
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.classic.conversation.adapter import MessageAdapter
 from hocket.errors import InvalidInput

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from hocket._databases.writes import finish_write
 from hocket._runtime.definitions import EitherVerb, has_parameter
-from hocket._runtime.runtime import ASYNC, BLOCKING, Runtime, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.chat_history.turn import append_turn, coerce_messages, read_messages
 from hocket.errors import InvalidInput
@@ -71,19 +71,15 @@ class BaseMemory(EitherVerb, ABC):
         """Forget everything: the sync face of `aclear`."""
         drive(BLOCKING.call_async(self.aclear))
 
-    async def load(
-        self, runtime: Runtime, inputs: Mapping[str, object], config: RunnableConfig | None
-    ) -> dict[str, Any]:
-        """Return what is remembered, on a runtime. ``config`` is handed on if the verb takes one."""
-        load = _bind_load(
-            self, "aload_memory_variables" if runtime.is_async else "load_memory_variables", inputs, config
-        )
-        loaded: dict[str, Any] = await load() if runtime.is_async else load()
+    async def load(self, mode: Mode, inputs: Mapping[str, object], config: RunnableConfig | None) -> dict[str, Any]:
+        """Return what is remembered, in a mode. ``config`` is handed on if the verb takes one."""
+        load = _bind_load(self, "aload_memory_variables" if mode.is_async else "load_memory_variables", inputs, config)
+        loaded: dict[str, Any] = await load() if mode.is_async else load()
         return loaded
 
-    async def save(self, runtime: Runtime, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
-        """Remember a call, on a runtime."""
-        if runtime.is_async:
+    async def save(self, mode: Mode, inputs: Mapping[str, object], outputs: Mapping[str, object]) -> None:
+        """Remember a call, in a mode."""
+        if mode.is_async:
             await self.asave_context(inputs, outputs)
         else:
             self.save_context(inputs, outputs)
@@ -125,7 +121,7 @@ class BaseChatMemory(BaseMemory):
 
     @abstractmethod
     async def _window(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
+        self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         """Return what is shown of ``messages``, which have no system message at the beginning."""
 
@@ -174,13 +170,11 @@ class BaseChatMemory(BaseMemory):
         """Forget the conversation: the sync face of `aclear`."""
         self.chat_memory.clear()
 
-    async def _load(self, runtime: Runtime, config: RunnableConfig | None) -> dict[str, Any]:
-        shown = await self.select(runtime, await read_messages(runtime, self.chat_memory), config)
+    async def _load(self, mode: Mode, config: RunnableConfig | None) -> dict[str, Any]:
+        shown = await self.select(mode, await read_messages(mode, self.chat_memory), config)
         return {self.memory_key: shown if self.return_messages else self._text_shown(shown)}
 
-    async def select(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
-    ) -> list[BaseMessage]:
+    async def select(self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None) -> list[BaseMessage]:
         """Return what a model gets to see of ``messages``, those of the history.
 
         A system message at the beginning always is, in one with a summary; and so is a last exchange with calls that
@@ -188,7 +182,7 @@ class BaseChatMemory(BaseMemory):
         """
         head, rest = split_system(messages)
         rest, waiting = split_open(rest)
-        shown = await self._window(runtime, rest, config)
+        shown = await self._window(mode, rest, config)
         if head and shown and isinstance(shown[0], SystemMessage):
             return [SystemMessage(f"{head[0].text}\n\n{shown[0].text}"), *shown[1:], *waiting]
         return [*head, *shown, *waiting]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.classic.memory.base import BaseChatMemory
 from hocket.errors import InvalidInput
 from hocket.language_models import BaseLanguageModel
@@ -26,7 +26,7 @@ class ConversationBufferMemory(BaseChatMemory):
     """
 
     async def _window(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
+        self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         return messages
 
@@ -46,7 +46,7 @@ class ConversationBufferWindowMemory(BaseChatMemory):
             raise InvalidInput(f"k is {self.k}; it is 0 or more")
 
     async def _window(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
+        self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         parts = split_exchanges(messages)
         return join_exchanges(parts[max(len(parts) - self.k, 0) :])
@@ -69,7 +69,7 @@ class ConversationTokenBufferMemory(BaseChatMemory):
             raise InvalidInput(f"max_token_limit is {self.max_token_limit}; it is 0 or more")
 
     async def _window(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
+        self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
         limit = {"max_tokens": self.max_token_limit, "token_counter": self.llm or "approximate"}
-        return await runtime.call_sync(keep_last, messages, **limit)  # a model may have to load its tokenizer
+        return await mode.call_sync(keep_last, messages, **limit)  # a model may have to load its tokenizer

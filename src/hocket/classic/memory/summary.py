@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket.chat_history.turn import read_messages
 from hocket.classic.memory.base import BaseChatMemory
 from hocket.errors import EmptyResponse, InvalidInput, SummaryTooLong
@@ -89,12 +89,12 @@ class _SummaryMemory(BaseChatMemory):
         self.moving_summary_buffer, self.summarized, self._conversation = "", 0, object()
 
     async def _window(
-        self, runtime: Runtime, messages: list[BaseMessage], config: RunnableConfig | None
+        self, mode: Mode, messages: list[BaseMessage], config: RunnableConfig | None
     ) -> list[BaseMessage]:
-        await self._turn_to_write.acquire(runtime)  # so that two readers do not pay for the same summary
+        await self._turn_to_write.acquire(mode)  # so that two readers do not pay for the same summary
         try:
             if len(messages) < self.summarized:  # read before the last summary was written, or cleared elsewhere
-                _, messages_now = split_system(await read_messages(runtime, self.chat_memory))
+                _, messages_now = split_system(await read_messages(mode, self.chat_memory))
                 if len(messages_now) < self.summarized:
                     self._restart()
             conversation = self._conversation
@@ -102,7 +102,7 @@ class _SummaryMemory(BaseChatMemory):
             shown = self._select_shown(rest)
             limit = self.max_token_limit - count_tokens_approximately(shown)
             for part in self._split(rest[: len(rest) - len(shown)]):
-                summary = await self._summarize(runtime, part, limit, config)
+                summary = await self._summarize(mode, part, limit, config)
                 if self._conversation is not conversation:  # cleared meanwhile
                     break
                 self.moving_summary_buffer, self.summarized = summary, self.summarized + len(part)
@@ -134,7 +134,7 @@ class _SummaryMemory(BaseChatMemory):
             yield part
 
     async def _summarize(
-        self, runtime: Runtime, messages: list[BaseMessage], limit: int, config: RunnableConfig | None
+        self, mode: Mode, messages: list[BaseMessage], limit: int, config: RunnableConfig | None
     ) -> str:
         """Return one summary, of ``limit`` tokens at most, of the summary so far and of ``messages``.
 
@@ -145,10 +145,10 @@ class _SummaryMemory(BaseChatMemory):
         summary, text = self.moving_summary_buffer, self._text(messages)
         size = max(len(text) * self._piece_size // max(_count_tokens(text), 1), 1)  # characters
         for start in range(0, len(text), size):
-            summary = await self._ask(runtime, summary, text[start : start + size], limit, config)
+            summary = await self._ask(mode, summary, text[start : start + size], limit, config)
             tries = 0
             while (count := _count_tokens(summary)) > limit:
-                summary = await self._ask(runtime, summary, "(nothing: the summary is too long)", limit // 2, config)
+                summary = await self._ask(mode, summary, "(nothing: the summary is too long)", limit // 2, config)
                 tries += 1
                 if _count_tokens(summary) >= count or (tries == MAX_TRIES and _count_tokens(summary) > limit):
                     raise SummaryTooLong(
@@ -158,12 +158,10 @@ class _SummaryMemory(BaseChatMemory):
                     )
         return summary
 
-    async def _ask(
-        self, runtime: Runtime, summary: str, new_lines: str, limit: int, config: RunnableConfig | None
-    ) -> str:
+    async def _ask(self, mode: Mode, summary: str, new_lines: str, limit: int, config: RunnableConfig | None) -> str:
         words = max(limit // 2, 10)
         prompt = self.prompt.format(summary=summary or "(none)", new_lines=new_lines, words=words)
-        answer: Any = await self.llm._invoke(runtime, prompt, config, {})  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+        answer: Any = await self.llm._invoke(mode, prompt, config, {})  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         if usage := getattr(answer, "usage_metadata", None):
             self.usage = add_usage(self.usage, usage)
         text = answer if isinstance(answer, str) else answer.text

@@ -16,7 +16,7 @@ from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
 from langchain_core.runnables import Runnable as LCRunnable, RunnableConfig as LCRunnableConfig
 from pydantic import SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
@@ -101,15 +101,15 @@ class LangChainRunnable(Forwarding, Runnable[Any, Any]):
 
     async def _produce(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: object,
         config: RunnableConfig | None,
         kwargs: dict[str, object],
         sink: Sink[object],
     ) -> None:
-        verb = self.runnable.astream if runtime.is_async else self.runnable.stream
+        verb = self.runnable.astream if mode.is_async else self.runnable.stream
         pieces = verb(data_to_langchain(input), config_to_langchain(config), **kwargs)
-        await drain(runtime, pieces, _Converting(sink))
+        await drain(mode, pieces, _Converting(sink))
 
 
 class _Converting:

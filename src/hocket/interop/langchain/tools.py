@@ -21,7 +21,7 @@ from langchain_core.tools import (
 from langchain_core.utils.function_calling import convert_to_openai_tool as lc_convert_to_openai_tool
 from pydantic import BaseModel, SkipValidation
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.callbacks import AsyncCallbackManager
 from hocket.errors import ToolException
 from hocket.interop.langchain.config import config_to_langchain

@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings as LCEmbeddings
 from langchain_core.vectorstores import VectorStore as LCVectorStore
 
 from hocket._databases.writes import finish_write
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.embeddings.similarity import measure_cosine

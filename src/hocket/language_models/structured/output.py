@@ -5,7 +5,7 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 from pydantic import Field, SkipValidation
 
-from hocket._runtime.runtime import Runtime
+from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.errors import ContentFiltered, OutputParserException
 from hocket.language_models.base import LanguageModelInput
@@ -150,14 +150,14 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
 
     async def _run_streamed(
         self,
-        runtime: Runtime,
+        mode: Mode,
         input: LanguageModelInput,
         config: RunnableConfig,
         kwargs: dict[str, Any],
         sink: Sink[Any],
     ) -> None:
         reading = ObjectSink(sink, self.output, self.answers, with_raw=self.include_raw)
-        await self._read_from(Attempts(runtime, input, config, kwargs, reading), reading)
+        await self._read_from(Attempts(mode, input, config, kwargs, reading), reading)
 
     async def _read_from(self, call: Attempts[LanguageModelInput, Any], reading: ObjectSink | None) -> Any:
         """Return what the verb gives: the object, or, with ``include_raw``, it and the message and what went wrong."""
@@ -188,7 +188,7 @@ class StructuredOutput(RunnableWithAttempts[LanguageModelInput, Out], Generic[Ou
             parsed = await retry_async(
                 attempt,
                 _Reask(max_attempts=1 + self.reask),
-                call.runtime,
+                call.mode,
                 limit=self._get_max_attempts(call.params),
                 ends_at=lambda: call.ends_at,
                 may_repeat=lambda: reading is None or not reading.has_handed_out,

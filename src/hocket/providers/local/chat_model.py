@@ -6,7 +6,7 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.errors import LocalModelError
 from hocket.language_models import BaseChatModel, ModelProfile
 from hocket.language_models.option_policy import VOCABULARY

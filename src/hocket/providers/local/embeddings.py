@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hocket._runtime.fork import after_fork, leave_to_parent
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket.embeddings import Embeddings, embed_as_run
 from hocket.errors import InvalidInput, LocalModelError, MissingDependency
 from hocket.providers.local.weights import find_installed

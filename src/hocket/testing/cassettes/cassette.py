@@ -16,7 +16,7 @@ from typing import Self, cast, get_args
 
 import anyio
 
-from hocket._runtime.runtime import ASYNC
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact
 from hocket.errors import CassetteMiss, InvalidInput, LLMError, StaleCassetteWarning
 from hocket.http.clients import ClientSettings, OpenReply, Transport

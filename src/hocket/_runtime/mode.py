@@ -1,7 +1,7 @@
-"""One coroutine pipeline, two runtimes.
+"""One coroutine pipeline, two modes.
 
 Nothing in hocket is written twice for sync and async. Code that may wait (for a hook, a handler, a cache, a limiter, a
-sleep) has a runtime do it:
+sleep) has a mode do it:
 
 - ``ASYNC``, under the async verbs: coroutines are awaited, sync-only code goes to a worker thread.
 - ``BLOCKING``, under the sync verbs of models with sync hooks: sync code runs in the caller's own thread, and the
@@ -25,7 +25,7 @@ from hocket._runtime import clock
 from hocket._runtime.cancellation import only, run_shielded
 from hocket._runtime.portal import run_in_portal
 
-__all__ = ["ASYNC", "BLOCKING", "MAX_THREADS", "Runtime", "drive", "resume", "start_eagerly", "thread_limiter"]
+__all__ = ["ASYNC", "BLOCKING", "MAX_THREADS", "Mode", "drive", "resume", "start_eagerly", "thread_limiter"]
 
 MAX_THREADS = 256  # per event loop
 
@@ -49,7 +49,7 @@ END_GRACE = 5.0  # seconds that the end of a cancelled run may take
 _origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
 
 
-class Runtime(Protocol):
+class Mode(Protocol):
     """What a stage of the pipeline may ask for."""
 
     is_async: bool
@@ -67,7 +67,7 @@ class Runtime(Protocol):
         ...
 
     async def run_each(self, jobs: Iterable[Callable[[], Coroutine[Any, Any, None]]]) -> None:
-        """Run jobs that never raise an ``Exception``: at once where the runtime can, else one after another."""
+        """Run jobs that never raise an ``Exception``: at once where the mode allows it, else one after another."""
         ...
 
     async def finish_within_grace(self, job: Awaitable[object]) -> bool:
@@ -79,7 +79,7 @@ class Runtime(Protocol):
         ...
 
 
-class AsyncRuntime:
+class AsyncMode:
     """Under an event loop, asyncio's or trio's."""
 
     is_async = True
@@ -137,7 +137,7 @@ class AsyncRuntime:
     run_shielded = staticmethod(run_shielded)
 
 
-class BlockingRuntime:
+class BlockingMode:
     """In the caller's own thread, without suspending."""
 
     is_async = False
@@ -175,22 +175,22 @@ async def _run_on_own_loop(main: Callable[[], Awaitable[T]]) -> T:
     return await main()
 
 
-ASYNC = AsyncRuntime()
-BLOCKING = BlockingRuntime()
+ASYNC = AsyncMode()
+BLOCKING = BlockingMode()
 
 
 def drive(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Drive a coroutine that runs on the blocking runtime to its end, in this thread.
+    """Drive a coroutine that runs in the blocking mode to its end, in this thread.
 
     Raises:
-        RuntimeError: the coroutine waited for something outside its runtime; a fault of hocket's own.
+        RuntimeError: the coroutine waited for something outside its mode; a fault of hocket's own.
     """
     try:
         coroutine.send(None)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
     coroutine.close()
-    raise RuntimeError("a stage waited outside its runtime")
+    raise RuntimeError("a stage waited outside its mode")
 
 
 def start_eagerly(coroutine: Coroutine[Any, Any, None]) -> Awaitable[None] | None:

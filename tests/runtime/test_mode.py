@@ -1,4 +1,4 @@
-"""The two runtimes: the same questions, answered by a loop or by the caller's own thread."""
+"""The two modes: the same questions, answered by a loop or by the caller's own thread."""
 
 import asyncio
 import contextvars
@@ -10,7 +10,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from hocket._runtime.runtime import ASYNC, BLOCKING, MAX_THREADS, Runtime, drive, start_eagerly, thread_limiter
+from hocket._runtime.mode import ASYNC, BLOCKING, MAX_THREADS, Mode, drive, start_eagerly, thread_limiter
 from hocket.testing import VirtualClock
 
 setting = contextvars.ContextVar("setting", default="unset")
@@ -74,8 +74,8 @@ async def test_async_code_under_sync_code_goes_back_to_its_loop() -> None:
     assert await ASYNC.call_sync(hook) == (home, "mine")
 
 
-@pytest.mark.parametrize("runtime", [ASYNC, BLOCKING], ids=["async", "blocking"])
-def test_results_and_errors_come_through(runtime: Runtime) -> None:
+@pytest.mark.parametrize("mode", [ASYNC, BLOCKING], ids=["async", "blocking"])
+def test_results_and_errors_come_through(mode: Mode) -> None:
     """Whatever way it was called."""
 
     async def main() -> None:
@@ -85,19 +85,19 @@ def test_results_and_errors_come_through(runtime: Runtime) -> None:
         def sync_fail() -> None:
             raise KeyError("sync")
 
-        assert await runtime.call_sync(divmod, 7, 2) == (3, 1)
+        assert await mode.call_sync(divmod, 7, 2) == (3, 1)
         with pytest.raises(KeyError, match=r"^'async'$"):
-            await runtime.call_async(fail)
+            await mode.call_async(fail)
         with pytest.raises(KeyError, match=r"^'sync'$"):
-            await runtime.call_sync(sync_fail)
+            await mode.call_sync(sync_fail)
 
-    if runtime is BLOCKING:
+    if mode is BLOCKING:
         drive(main())
     else:
         anyio.run(main)
 
 
-def test_a_stage_that_waits_outside_its_runtime_is_found_out() -> None:
+def test_a_stage_that_waits_outside_its_mode_is_found_out() -> None:
     """A fault of hocket's own: the coroutine is closed, not left."""
     closed: list[bool] = []
 
@@ -111,7 +111,7 @@ def test_a_stage_that_waits_outside_its_runtime_is_found_out() -> None:
         finally:
             closed.append(True)
 
-    with pytest.raises(RuntimeError, match="outside its runtime"):
+    with pytest.raises(RuntimeError, match="outside its mode"):
         drive(stage())
     assert closed == [True]
 
@@ -198,7 +198,7 @@ async def test_a_shielded_job_may_wait_in_a_cancelled_scope(monkeypatch: pytest.
     with anyio.CancelScope() as scope:
         scope.cancel()
         assert await ASYNC.finish_within_grace(anyio.sleep(0.001))
-        monkeypatch.setattr("hocket._runtime.runtime.END_GRACE", 0.01)
+        monkeypatch.setattr("hocket._runtime.mode.END_GRACE", 0.01)
         assert not await ASYNC.finish_within_grace(anyio.sleep(60))
 
 
