@@ -428,7 +428,7 @@ async def test_leaving_a_stream_cancels_the_run(make_agent: MakeAgent):
         ([add], {"middleware": [object()]}, "AgentMiddleware"),
         ([add], {"system_prompt": 5}, "system_prompt is int"),
         ([add], {"name": 5}, "name is 5"),
-        ([add], {"response_format": int}, "an answer cannot be"),
+        ([add], {"response_format": 5}, "an answer cannot be"),
         ([5], {}, "cannot be run"),
         ("add", {}, "a list of tools"),
         ([{"type": "function", "function": {"name": "f"}}], {}, "nothing to run"),

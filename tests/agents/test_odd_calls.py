@@ -207,10 +207,13 @@ async def test_injected_arguments_are_for_every_verb():
 
 
 async def test_a_missing_injected_argument_is_refused_before_the_model_is_asked(make_agent: MakeAgent):
-    """Nothing was paid; and an agent that needs one is no tool."""
+    """Nothing was paid; an agent that needs one and is a tool of another gets that one's."""
     agent, model = make_agent([[call("greet")], "Done."], [greet])
     with pytest.raises(InvalidInput, match="injected"):
         await agent.ainvoke("go", injected={"usr": "Ada"})
     assert not model.requests
-    with pytest.raises(InvalidInput, match="injected"):
-        agent.as_tool("greeter", "Greets.")
+    outer, outer_model = make_agent([[call("greeter", question="?")], "Done."], [agent.as_tool("greeter", "Greets.")])
+    with pytest.raises(InvalidInput, match="greeter needs what is injected"):
+        await outer.ainvoke("go")
+    assert not outer_model.requests
+    assert (await outer.ainvoke("go", injected={"user": "Ada"})).steps[0].observation == "Done."

@@ -274,7 +274,8 @@ async def test_a_call_waits_for_a_person_and_goes_on_as_decided() -> None:
         agent = create_agent(model, [pay], style=style, interrupt_on=["pay"])
         result = await agent.ainvoke(Resume({waiting["id"] or "": decision}), history=history)
         assert (result.output, result.model_calls) == ("Done.", 1)
-        assert result.steps == [] and told in history.messages[2].text
+        assert [step.observation for step in result.steps] == [history.messages[2].text]
+        assert told in history.messages[2].text
         assert [message.type for message in history.messages] == ["human", "ai", "tool", "ai"]
 
 

@@ -145,3 +145,26 @@ async def test_the_text_of_a_result_is_the_tools():
     model = ScriptedChatModel(script=[use("quote", "{}"), "回答：好"])
     await create_agent(model, [quote], style=CHINESE).ainvoke("问")
     assert "3 more characters" in model.requests[-1].messages[-1].text
+
+
+async def test_a_name_that_no_tool_has_is_told_back_as_the_model_wrote_it() -> None:
+    """In both languages. The stored message has a name that every provider takes."""
+    for language, told in (("zh", "未找到工具 '搜索'"), ("en", "There is no tool named '搜索'.")):
+        model = ScriptedChatModel(script=['行动：搜索({"q": "时差"})', "回答：好。"])
+        history = InMemoryChatMessageHistory()
+        style = ReActFormat(language=language)  # type: ignore[arg-type]  # one of the two
+        await create_agent(model, [repeat], style=style).ainvoke("问题", history=history)
+        assert "搜索" in model.requests[1].messages[-1].text
+        assert told in model.requests[1].messages[-1].text
+        assert history.messages[1].tool_calls[0]["name"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    "action", ["行动：[repeat]([3])", "行动：【repeat】(3)", "Action: [repeat]([3])", "行动：[repeat](【3】)"]
+)
+async def test_a_call_with_its_parts_in_brackets_is_read(action: str) -> None:
+    """As models copy it from a form with brackets for what is to be filled in."""
+    model = ScriptedChatModel(script=[action, "回答：好。"])
+    result = await create_agent(model, [repeat], style=ReActFormat(language="zh")).ainvoke("问题")
+    assert result.steps[0].action.tool == "repeat"
+    assert result.steps[0].action.tool_input == {"n": 3}

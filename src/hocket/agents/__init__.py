@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from hocket.agents.limits import AgentLimits
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
     from hocket.agents.react import ReActFormat
-    from hocket.agents.result import AgentResult
+    from hocket.agents.result import AgentAction, AgentFinish, AgentResult, AgentStep
     from hocket.agents.safety import SafetyManager
     from hocket.agents.serve import react_app
     from hocket.agents.state import read_pending_calls
-    from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
     from hocket.errors import LimitReached
+    from hocket.tools.runtime import Runtime
 
 _LATER = {
     ".errors": "LimitReached",
+    ".tools.runtime": "Runtime",
     "agent": "Agent RunOptions",
     "approval": "Resume",
     "benchmark": "PromptBenchmark PromptMetrics abenchmark_prompts benchmark_prompts",
@@ -47,11 +48,10 @@ _LATER = {
     "limits": "AgentLimits",
     "middleware": "AgentMiddleware ModelRequest ToolCallRequest",
     "react": "ReActFormat",
-    "result": "AgentResult",
+    "result": "AgentAction AgentFinish AgentResult AgentStep",
     "safety": "SafetyManager",
     "serve": "react_app",
     "state": "read_pending_calls",
-    "steps": "AgentAction AgentFinish AgentStep",
 }
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "ReActFormat",
     "Resume",
     "RunOptions",
+    "Runtime",
     "SafetyManager",
     "ToolCallRequest",
     "ToolEndEvent",

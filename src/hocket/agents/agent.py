@@ -1,29 +1,26 @@
 """The agent: a model, its tools, and what it may do, as configuration. No run leaves anything on it."""
 
 import functools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Producer, Sink
-from hocket.agents.approval import Resume
+from hocket.agents.agent_tool import AgentTool, make_agent_tool
+from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, Backlog, EndEvent, SyncAgentStream
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
+from hocket.agents.options import AgentInput, Override, RunOptions, bind_options, coerce_question, find_overrides
 from hocket.agents.plan import AgentPlan
 from hocket.agents.result import AgentResult
 from hocket.callbacks.run_facts import AGENT_NAME
-from hocket.chat_history import BaseChatMessageHistory
-from hocket.chat_history.turn import coerce_messages
-from hocket.errors import InvalidInput, ToolException
-from hocket.message_toolkit.repair import is_empty, repair_history
-from hocket.messages import BaseMessage, HumanMessage, convert_to_messages
-from hocket.prompt_values import PromptValue
+from hocket.errors import InvalidInput
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
-from hocket.tools import BaseTool, StructuredTool
-from hocket.tools.call_runner import CallRunner
+from hocket.tools import BaseTool
+from hocket.tools.runtime import Runtime
 
 if TYPE_CHECKING:
     from hocket.runnables.proxy import RunnableBinding
@@ -32,25 +29,6 @@ __all__ = ["Agent", "AgentInput", "RunOptions"]
 
 Output = TypeVar("Output")
 T = TypeVar("T")
-
-AgentInput = str | BaseMessage | Sequence[BaseMessage] | PromptValue | Mapping[str, Any] | Resume
-"""A text, messages, what a prompt makes of its variables, LangChain's ``{"messages": [...]}``, or what goes on with the last
-run of a history."""
-
-
-class RunOptions(TypedDict, total=False):
-    """What each verb of an agent takes, by name, beside its input and its config.
-
-    Attributes:
-        history: what was said before is read from it, and each message of the run is stored in it before what the
-            message causes. One run of a conversation at a time: others wait.
-        limits: of this run, instead of the agent's.
-        injected: values of the arguments that tools mark with `InjectedToolArg`, by name. The model never sees them.
-    """
-
-    history: BaseChatMessageHistory | None
-    limits: AgentLimits | None
-    injected: Mapping[str, object] | None
 
 
 class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
@@ -63,20 +41,45 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         limits: of each run, unless a call has its own.
     """
 
-    def __init__(self, plan: AgentPlan[Output], limits: AgentLimits, name: str | None) -> None:
+    def __init__(self, plan: AgentPlan, limits: AgentLimits, name: str | None) -> None:
         self.name: str | None = name
         self.limits: AgentLimits = limits
         self._plan = plan
+        self._agents_inside = [tool for tool in plan.tools.values() if isinstance(tool, AgentTool)]
+        for tool in self._agents_inside:
+            tool.check_schema(plan.context)
 
     def __repr__(self) -> str:
         plan, name = self._plan, "" if self.name is None else f"{self.name!r}: "
         tools = ", ".join(plan.tools) or "no tools"
-        return f"<Agent {name}{plan.model.get_name()} with {tools}>"
+        model = plan.model if isinstance(plan.model, str) else plan.model.get_name()
+        return f"<Agent {name}{model} with {tools}>"
 
     @property
     def may_pause(self) -> bool:
         """Whether a run may end before it is done, since a call waits for a person."""
         return bool(self._plan.approvals)
+
+    @property
+    def context_schema(self) -> ContextSchema | None:
+        """The class of the contexts; None: any object is one."""
+        return self._plan.context
+
+    @property
+    def required_injected(self) -> frozenset[str]:
+        """The names of the injected arguments that a call has to give, for its tools and those of agents among them."""
+        return frozenset[str]().union(*(tool.required_injected for tool in self._plan.tools.values()))
+
+    def check_context(self, context: object) -> object:
+        """Return the context of a call as the agent's ``context_schema`` has it; agents among its tools accept it, too.
+
+        Raises:
+            InvalidInput: it is none.
+        """
+        read = context if self._plan.context is None else self._plan.context.read(context)
+        for tool in self._agents_inside:
+            tool.check_context(read)
+        return read
 
     async def ainvoke(  # type: ignore[override]  # of the options of every runnable it takes its own
         self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
@@ -89,8 +92,8 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             options: see `RunOptions`; a name that is not known is refused.
 
         Raises:
-            InvalidInput: the input is none of these, or says nothing; a tool needs what is not injected; or there is
-                nothing to resume. Nothing was run.
+            InvalidInput: the input or the context is none of these, or says nothing; a tool needs what is not injected;
+                an option is not of its kind; or there is nothing to resume. Nothing was run.
             ContentFiltered: the model refuses, and says nothing, or ``response_format`` asks for an object.
             LimitReached: a limit was reached, and ``at_limit`` is "raise".
             Exception: what the model, or the history, raises.
@@ -104,55 +107,80 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         return super().invoke(input, config, **options)
 
     def astream(  # type: ignore[override]
-        self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None = None,
+        *,
+        subagents: bool = False,
+        **options: Unpack[RunOptions],
     ) -> AgentStream[Output]:
         """Run the agent, and return what happens as it happens; the last event, "end", has the result.
+
+        With ``subagents`` the events of the agents among its tools are there, too, those further inside included: they
+        have the ``agent``'s name and the ``path`` of calls that led to it.
 
         Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text that was read,
         flagged ``"partial": True`` in its ``response_metadata``.
         """
         backlog = Backlog()
-        return AgentStream(self._producer(input, config, options, backlog), backlog)
+        return AgentStream(self._producer(input, config, options, backlog, subagents=subagents), backlog)
 
     def stream(  # type: ignore[override]
-        self, input: AgentInput, config: RunnableConfig | None = None, **options: Unpack[RunOptions]
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None = None,
+        *,
+        subagents: bool = False,
+        **options: Unpack[RunOptions],
     ) -> SyncAgentStream[Output]:
         """Run the agent, and return what happens as it happens: the sync face of `astream`."""
         backlog = Backlog()
-        return SyncAgentStream(self._producer(input, config, options, backlog), backlog)
+        return SyncAgentStream(self._producer(input, config, options, backlog, subagents=subagents), backlog)
+
+    def override(self, **parts: Unpack["_OverriddenParts"]) -> Override:
+        """Return a block, ``with agent.override(model=...):``, in which the agent's runs use other parts: for tests.
+
+        It holds in this task and in what it starts; other tasks do not see it. Agents among the tools keep theirs.
+
+        Args:
+            parts: ``model``; ``tools``, in the place of the agent's tools of the same names; ``context``.
+
+        Raises:
+            InvalidInput: a tool has another name than those of the agent, or the agent has no such part.
+        """
+        if others := parts.keys() - _OverriddenParts.__annotations__.keys():
+            raise InvalidInput(f"override takes no {sorted(others)[0]!r}; there are model, tools and context")
+        return Override(self._plan, cast(RunOptions, parts))
 
     def as_tool(  # type: ignore[override]  # an agent takes a text, so that there is no schema to give
-        self, name: str | None = None, description: str = "", **kwargs: Any
+        self,
+        name: str | None = None,
+        description: str = "",
+        *,
+        context: Callable[[Runtime], object] | None = None,
+        **kwargs: Any,
     ) -> BaseTool:
         """Return a tool that has this agent do something: it takes one text, and returns the agent's output.
 
-        It shares the callbacks, the cancellation, the deadline and the bill of the run that calls it, whose limit on
-        tokens holds for both together. A call of it may take as long as that run, unless a ``timeout`` is given.
+        It shares the callbacks, the cancellation, the deadline, the bill and the injected arguments of the run that calls
+        it, whose limit on tokens holds for both together. A call of it may take as long as that run, unless a ``timeout``
+        is given.
 
         Args:
             name: of the tool; default: the agent's.
             description: tells the model when to call it.
+            context: returns this agent's context, of the runtime of the run that calls it. Default: that run's context.
             kwargs: further fields of the tool: ``timeout``, ``return_direct``.
 
         Raises:
-            InvalidInput: there is no name, or no description; the agent may pause, for which a tool cannot wait; or a
-                tool of it needs injected arguments, which nobody could give.
+            InvalidInput: there is no name, or no description; or the agent may pause, for which a tool cannot wait.
         """
         if self.may_pause:
             raise InvalidInput("an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs")
-        CallRunner(self._plan.tools, {}).check_injected(self._plan.tools)
         name = name or self.name
         if not name or not description:
             raise InvalidInput("a tool needs a name and a description: as_tool('research', 'Finds out ...')")
-
-        async def ask(question: str) -> Any:
-            result = await self.ainvoke(question)  # inside the tool's run: with its callbacks
-            if result.output is None:
-                raise ToolException(f"it ended without an answer ({result.stop})")
-            return result.output
-
-        kwargs.setdefault("timeout", math.inf)  # each of its own calls has a limit, and the run that calls it has
-        return StructuredTool.from_function(coroutine=ask, name=name, description=description, **kwargs)
+        return make_agent_tool(self, name, description, context, kwargs)
 
     if TYPE_CHECKING:
 
@@ -178,15 +206,18 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             await super()._produce(mode, input, config, kwargs, sink)
 
     def _producer(
-        self, input: AgentInput, config: RunnableConfig | None, options: RunOptions, backlog: Backlog | None = None
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None,
+        options: RunOptions,
+        backlog: Backlog | None = None,
+        *,
+        subagents: bool = False,
     ) -> Producer[AgentEvent]:
         config = ensure_config(config)
 
         async def produce(sink: Sink[AgentEvent]) -> None:
-            result = await self._execute(input, config, options, sink, backlog)
-            waiting = sink.put(EndEvent(result=result))
-            if waiting is not None:
-                await waiting
+            await self._execute(input, config, options, sink, backlog, subagents=subagents)
 
         return produce
 
@@ -197,16 +228,31 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         options: RunOptions,
         sink: Sink[AgentEvent] | None,
         backlog: Backlog | None = None,
+        *,
+        subagents: bool = False,
     ) -> AgentResult[Output]:
-        _check_options(options, self._plan)
-        limits, history = options.get("limits") or self.limits, options.get("history")
-        asked = _read_input(input, history)
+        options, replaced = find_overrides(self._plan, options)
         name = self.get_name()
+        call = bind_options(options, self.limits, name, sink if subagents else None)
+        asked = coerce_question(input, call.history)
+        call = replace(call, context=self.check_context(call.context))
+        plan = await self._plan.prepare(options, replaced)
+        call.limits.check_tools(plan.tools)
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
-        inside = run.config_inside()
-        agent_run = AgentRun(self._plan, limits, history, run, inside, sink, options.get("injected"), backlog)
+        agent_run = AgentRun[Output](plan, call, run, run.config_inside(), sink, backlog)
         work = functools.partial(agent_run.execute, asked)
-        return await run.execute(input, work, lambda: sink is not None and sink.closed)
+        result = await run.execute(input, work, lambda: sink is not None and sink.closed)
+        if sink is not None and (waiting := sink.put(EndEvent(result=result))) is not None:
+            await waiting
+        return result
+
+
+class _OverriddenParts(TypedDict, total=False):
+    """The parts of an agent that `Agent.override` takes."""
+
+    model: Any
+    tools: Any
+    context: object
 
 
 if TYPE_CHECKING:
@@ -225,42 +271,3 @@ if TYPE_CHECKING:
         def bind(self, **kwargs: object) -> "AgentBinding[Output]": ...
 
         def with_config(self, config: RunnableConfig | None = None, **kwargs: object) -> "AgentBinding[Output]": ...
-
-
-def _check_options(options: RunOptions, plan: AgentPlan[Any]) -> None:
-    """Refuse what is no option, or not of its kind."""
-    if others := options.keys() - RunOptions.__annotations__.keys():
-        raise InvalidInput(
-            f"an agent takes no {', '.join(map(repr, sorted(others)))}; beside config there are history, limits and "
-            "injected. Options of the model are bound to it: create_agent(model.bind(...), ...)"
-        )
-    history = cast(object, options.get("history"))
-    if history is not None and not isinstance(history, BaseChatMessageHistory):
-        raise InvalidInput(f"history is {type(history).__name__}; it is a chat history: open_history(...), for example")
-    limits = cast(object, options.get("limits"))
-    if limits is None:
-        return
-    if not isinstance(limits, AgentLimits):
-        raise InvalidInput(f"limits is {type(limits).__name__}; it is an AgentLimits(...)")
-    limits.check_tools(plan.tools)
-
-
-def _read_input(input: AgentInput, history: BaseChatMessageHistory | None) -> list[BaseMessage] | Resume:
-    if isinstance(input, Resume):
-        if history is None:
-            raise InvalidInput("to resume takes the history of the run that paused: pass history=...")
-        return input
-    given: Any = input.to_messages() if isinstance(input, PromptValue) else input
-    if isinstance(input, Mapping):
-        unknown = set(input) - {"messages"}
-        if "messages" not in input or unknown:
-            raise InvalidInput(
-                f"a mapping has the key 'messages', and no others; this one has {sorted(map(str, input))}"
-            )
-        given = convert_to_messages(input["messages"])
-    messages = coerce_messages(given, HumanMessage, "what an agent is asked")
-    if len(messages) > 1:
-        messages = repair_history(messages)  # of a run that paused, say: each call needs its result
-    if all(is_empty(message) for message in messages):
-        raise InvalidInput("the question is empty")
-    return messages

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from hocket.agents.approval import Decision, Resume, read_decisions
-from hocket.agents.plan import AgentPlan
+from hocket.agents.plan import RunPlan
 from hocket.agents.state import AWAITS_APPROVAL, RunState, is_valid
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.messages import AIMessage, ToolCall, ToolMessage
@@ -37,7 +37,8 @@ class ToolTurn:
         notes: what is added to the result of a call, by its id.
         started: the ids of the calls whose tools were called.
         left: how many of the calls are still to be finished.
-        output: the answer that was given as a call; None: none was.
+        has_output: whether an answer was given as a call.
+        output: that answer.
         is_limited: whether a call was not run because there were too many.
     """
 
@@ -49,6 +50,7 @@ class ToolTurn:
     notes: dict[str, str] = field(default_factory=dict[str, str])
     started: set[str] = field(default_factory=set[str])
     left: int = 0
+    has_output: bool = False
     output: object = None
     is_limited: bool = False
 
@@ -65,7 +67,7 @@ class ToolTurn:
         return [self.results[call["id"] or ""] for call in order if (call["id"] or "") in self.results]
 
 
-def sort_calls(plan: AgentPlan[Any], turn: ToolTurn, calls: Sequence[Call], left: float) -> None:
+def sort_calls(plan: RunPlan, turn: ToolTurn, calls: Sequence[Call], left: float) -> None:
     """Sort the calls of a new answer into a turn.
 
     Args:
@@ -75,16 +77,16 @@ def sort_calls(plan: AgentPlan[Any], turn: ToolTurn, calls: Sequence[Call], left
         left: how many calls of tools the run may still make.
     """
     for call in calls:
-        if plan.answer is not None and call["name"] == plan.answer.name and is_valid(call):
+        if plan.is_answer(call["name"]) and is_valid(call):
             _read_answer(plan, turn, call)
-        elif is_valid(call) and plan.approvals.is_needed(call):
+        elif is_valid(call) and plan.is_approval_needed(call):
             turn.waiting.append(call)
         elif len(turn.calls) >= left:
             turn.answer(call, BEYOND, "limit")
             turn.is_limited = True
         else:
             turn.calls.append(call)
-    if turn.output is not None:
+    if turn.has_output:
         for call in turn.waiting:
             turn.answer(call, _ANSWERED, "rejected")
         turn.waiting = []
@@ -93,7 +95,7 @@ def sort_calls(plan: AgentPlan[Any], turn: ToolTurn, calls: Sequence[Call], left
         turn.message = turn.message.model_copy(update={"response_metadata": flagged})
 
 
-def _read_answer(plan: AgentPlan[Any], turn: ToolTurn, call: ToolCall) -> None:
+def _read_answer(plan: RunPlan, turn: ToolTurn, call: ToolCall) -> None:
     """Take the answer that a call gives, or tell the model what does not fit."""
     assert plan.answer is not None
     try:
@@ -101,10 +103,11 @@ def _read_answer(plan: AgentPlan[Any], turn: ToolTurn, call: ToolCall) -> None:
     except OutputParserException as error:
         turn.answer(call, f"{error.observation or error} Call {call['name']} again.", "invalid_arguments")
     else:
+        turn.has_output = True
         turn.answer(call, "The answer was taken.")
 
 
-def answer_open_calls(plan: AgentPlan[Any], state: RunState) -> list[ToolMessage]:
+def answer_open_calls(plan: RunPlan, state: RunState) -> list[ToolMessage]:
     """Return results for the open calls of a run that is not resumed: something else is asked instead."""
     turn = ToolTurn(AIMessage(""), 0)
     for call in state.open_calls:
@@ -115,12 +118,12 @@ def answer_open_calls(plan: AgentPlan[Any], state: RunState) -> list[ToolMessage
     return turn.sort_results(state.open_calls)
 
 
-def _is_waiting(plan: AgentPlan[Any], state: RunState, call: Call) -> bool:
+def _is_waiting(plan: RunPlan, state: RunState, call: Call) -> bool:
     """Whether an open call waits for a person: the run that made it says so, or a rule of this agent does."""
-    return call["id"] in state.waiting or (is_valid(call) and plan.approvals.is_needed(call))
+    return call["id"] in state.waiting or (is_valid(call) and plan.is_approval_needed(call))
 
 
-def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolTurn | None:
+def resume_calls(plan: RunPlan, state: RunState, resume: Resume) -> ToolTurn | None:
     """Return the open calls of a run that goes on, as was decided; None: none are open.
 
     Raises:
@@ -142,7 +145,7 @@ def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolT
             _apply_decision(turn, call, decisions[call_id])
         elif call_id in needed:
             turn.waiting.append(call)
-        elif plan.answer is not None and call["name"] == plan.answer.name:
+        elif plan.is_answer(call["name"]):
             _read_answer(plan, turn, call)
         elif _may_rerun(plan, call, resume):
             turn.calls.append(call)
@@ -151,12 +154,12 @@ def resume_calls(plan: AgentPlan[Any], state: RunState, resume: Resume) -> ToolT
     return turn
 
 
-def _check_resumable(plan: AgentPlan[Any], state: RunState) -> None:
+def _check_resumable(plan: RunPlan, state: RunState) -> None:
     if not state.messages:
         raise InvalidInput("there is nothing to resume: this history is empty; is it the one of the run that paused?")
     if state.is_over or _is_ended(plan, state):
         raise InvalidInput("there is nothing to resume: the last run of this history has ended")
-    known = [*plan.tools] if plan.answer is None else [*plan.tools, plan.answer.name]
+    known = [*plan.tools, *(plan.answer.names if plan.answer else ())]
     for call in state.open_calls:
         if is_valid(call) and call["name"] not in known:
             raise InvalidInput(
@@ -165,7 +168,7 @@ def _check_resumable(plan: AgentPlan[Any], state: RunState) -> None:
             )
 
 
-def _is_ended(plan: AgentPlan[Any], state: RunState) -> bool:
+def _is_ended(plan: RunPlan, state: RunState) -> bool:
     """Whether a result was the end of the run: the answer, that of a tool with ``return_direct``, or a `StopRun`."""
     results: dict[str, ToolMessage] = {}
     for message in reversed(state.messages):
@@ -177,14 +180,14 @@ def _is_ended(plan: AgentPlan[Any], state: RunState) -> bool:
     return False
 
 
-def _ends_run(plan: AgentPlan[Any], call: Call, result: ToolMessage) -> bool:
+def _ends_run(plan: RunPlan, call: Call, result: ToolMessage) -> bool:
     if result.status == "error":
         return result.response_metadata.get(ERROR_KIND) == "stopped"
     tool = plan.tools.get(call["name"] or "")
-    return tool.return_direct if tool is not None else plan.answer is not None and call["name"] == plan.answer.name
+    return tool.return_direct if tool is not None else plan.is_answer(call["name"])
 
 
-def _may_rerun(plan: AgentPlan[Any], call: ToolCall, resume: Resume) -> bool:
+def _may_rerun(plan: RunPlan, call: ToolCall, resume: Resume) -> bool:
     """Whether a call may be made again whose end nobody saw."""
     if resume.rerun == "always":
         return True

@@ -1,77 +1,81 @@
 """`create_agent`: what an agent is made of is checked here, before any model is asked."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, cast, get_args, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast, get_args, overload
 
 from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
+from hocket.agents.context import ContextSchema
 from hocket.agents.limits import AgentLimits, LimitPolicy
-from hocket.agents.middleware import AgentMiddleware, OfferedTool
-from hocket.agents.model_call import bind_tools, list_models, refuse_hosted
-from hocket.agents.plan import AgentPlan
-from hocket.agents.structured import AnswerFormat
-from hocket.agents.text_format import TextFormat
+from hocket.agents.middleware import AgentMiddleware, ToolLike
+from hocket.agents.plan import (
+    AgentPlan,
+    Model,
+    Prompt,
+    PromptFunction,
+    Style,
+    check_answer_names,
+    check_kind,
+    check_list,
+    index_tools,
+    read_prompt,
+)
+from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint, explain_arguments
-from hocket.language_models import init_chat_model
-from hocket.messages import AIMessage, SystemMessage
-from hocket.messages.content import FieldsView
-from hocket.runnables import Runnable
-from hocket.tools import BaseTool
-from hocket.tools.calls import index_by_name
+from hocket.errors.hints import explain_arguments
+from hocket.language_models.registry import resolve_model_name
+from hocket.messages import SystemMessage
 
 __all__ = ["ToolLike", "create_agent"]
 
 T = TypeVar("T")
 
-ToolLike = BaseTool | Callable[..., object] | Mapping[str, Any]
-"""A tool, a function that becomes one, or the declaration of one that the provider runs."""
-
 _HISTORY = "give each run its conversation: agent.ainvoke(message, history=open_history(...))"
-
-Style = Literal["auto", "native", "react"] | TextFormat
 
 
 @overload
 def create_agent(
-    model: Runnable[Any, AIMessage] | str,
+    model: Model | str,
     tools: Sequence[ToolLike] = (),
     *,
-    system_prompt: str | SystemMessage | None = None,
+    system_prompt: Prompt | PromptFunction | None = None,
     response_format: None = None,
     middleware: Sequence[AgentMiddleware] = (),
     interrupt_on: InterruptOn = (),
     limits: AgentLimits | None = None,
     style: Style = "auto",
     at_limit: LimitPolicy = "answer",
+    context_schema: type[object] | None = None,
     name: str | None = None,
 ) -> Agent[str]: ...
 @overload
 def create_agent(
-    model: Runnable[Any, AIMessage] | str,
+    model: Model | str,
     tools: Sequence[ToolLike] = (),
     *,
-    system_prompt: str | SystemMessage | None = None,
+    system_prompt: Prompt | PromptFunction | None = None,
     response_format: type[T],
     middleware: Sequence[AgentMiddleware] = (),
     interrupt_on: InterruptOn = (),
     limits: AgentLimits | None = None,
     style: Style = "auto",
     at_limit: LimitPolicy = "answer",
+    context_schema: type[object] | None = None,
     name: str | None = None,
 ) -> Agent[T]: ...
 @overload
 def create_agent(
-    model: Runnable[Any, AIMessage] | str,
+    model: Model | str,
     tools: Sequence[ToolLike] = (),
     *,
-    system_prompt: str | SystemMessage | None = None,
+    system_prompt: Prompt | PromptFunction | None = None,
     response_format: Mapping[str, Any],
     middleware: Sequence[AgentMiddleware] = (),
     interrupt_on: InterruptOn = (),
     limits: AgentLimits | None = None,
     style: Style = "auto",
     at_limit: LimitPolicy = "answer",
+    context_schema: type[object] | None = None,
     name: str | None = None,
 ) -> Agent[dict[str, Any]]: ...
 @explain_arguments(
@@ -79,9 +83,8 @@ def create_agent(
     **dict.fromkeys(("checkpointer", "store"), _HISTORY),
     **dict.fromkeys(("pre_model_hook", "post_model_hook"), "write wrap_model_call of an AgentMiddleware"),
     **dict.fromkeys(("interrupt_before", "interrupt_after"), "interrupt_on"),
-    **dict.fromkeys(
-        ("state_schema", "context_schema"), "the state is the messages; give tools what they need by closures"
-    ),
+    state_schema="the state is the messages; what tools need is the context: context_schema=, and ainvoke(..., context=...)",
+    deps_type="context_schema",
     cache="give it to the model: ChatOpenAI(cache=...)",
     debug="write hocket.set_debug(True)",
     llm="model",
@@ -89,27 +92,31 @@ def create_agent(
     recursion_limit="write limits=AgentLimits(model_calls=...)",
 )
 def create_agent(
-    model: Runnable[Any, AIMessage] | str,
+    model: Model | str,
     tools: Sequence[ToolLike] = (),
     *,
-    system_prompt: str | SystemMessage | None = None,
+    system_prompt: Prompt | PromptFunction | None = None,
     response_format: Any = None,
     middleware: Sequence[AgentMiddleware] = (),
     interrupt_on: InterruptOn = (),
     limits: AgentLimits | None = None,
     style: Style = "auto",
     at_limit: LimitPolicy = "answer",
+    context_schema: type[object] | None = None,
     name: str | None = None,
 ) -> Agent[Any]:
     """Make an agent: a model that works with tools until it is done.
 
     Args:
-        model: a chat model, or any runnable from messages to an `AIMessage`; or a name, as `init_chat_model` takes it.
+        model: a chat model, or any runnable from messages to an `AIMessage` or a text; or a name, as `init_chat_model`
+            takes it: then it is made at the first run, so that none needs a key before.
         tools: that the model may call: tools, functions, and the provider's own tools as dicts.
-        system_prompt: comes first in each call of the model. It is not part of the history.
-        response_format: a pydantic model class, a TypedDict, a dataclass or a JSON schema: the type of the answer.
-            Default: a text.
-        middleware: code around each call of the model and of a tool; the first is the outermost.
+        system_prompt: comes first in each call of the model. It is not part of the history. A function of the `Runtime`
+            returns it, once for a run: else each step could change the beginning of what is sent, which models keep.
+        response_format: the type of the answer: whatever pydantic can validate, or a JSON schema. Default: a text. With
+            ``Answer | str`` a text is an answer, too.
+        middleware: code around each call of the model and of a tool, and the tools that it brings; the first is the
+            outermost.
         interrupt_on: names of tools that are not run before a person has approved; or, for each name, True or a function
             of the call that says whether that is needed.
         limits: of each run; see `AgentLimits`.
@@ -117,6 +124,8 @@ def create_agent(
             `ReActFormat`. "auto": native if the model can, by its profile, or else by its ``bind_tools``.
         at_limit: at a limit the model answers once more without tools ("answer"; not after the limits on tokens and
             seconds), the run ends ("stop"), or `LimitReached` is raised ("raise").
+        context_schema: the class of the ``context=`` of each call: a dataclass, a pydantic model, a TypedDict. Default: any
+            object is one, and none is needed.
         name: for handlers, and for `Agent.as_tool`.
 
     Raises:
@@ -135,96 +144,40 @@ def create_agent(
         >>> agent.invoke("What is 2 + 3?").output
         'It is 5.'
     """
-    limits = _check_kind("limits", AgentLimits() if limits is None else limits, AgentLimits)
+    limits = check_kind("limits", AgentLimits() if limits is None else limits, AgentLimits)
     if name is not None:
-        _check_kind("name", name, str)
+        check_kind("name", name, str)
     if at_limit not in get_args(LimitPolicy):
         raise InvalidInput(f"at_limit is {at_limit!r}; it is one of {', '.join(get_args(LimitPolicy))}")
-    _check_list("tools", tools, "a list of tools and functions")
-    _check_list("middleware", middleware, "a list of objects of AgentMiddleware")
-    hosted = [_check_hosted(tool) for tool in tools if isinstance(tool, Mapping)]  # pyright: ignore[reportUnknownArgumentType]  # `isinstance` forgets its types
-    own = index_by_name([tool for tool in tools if not isinstance(tool, Mapping)])
+    check_list("tools", tools, "a list of tools and functions")
+    check_list("middleware", middleware, "a list of objects of AgentMiddleware")
+    around = [check_kind("a middleware", one, AgentMiddleware) for one in middleware]
+    own, hosted = index_tools([*tools, *(tool for one in around for tool in one.tools)])
     limits.check_tools(own)
-    answer: AnswerFormat[Any] | None = None if response_format is None else AnswerFormat(response_format)
-    if answer is not None and answer.name in own:
-        raise InvalidInput(f"a tool is called {answer.name!r}, and so is the answer; give the tool another name")
-    offered: list[OfferedTool] = [*own.values(), *([answer.tool] if answer else []), *hosted]
-    named = init_chat_model(model) if isinstance(model, str) else model
-    if named is None:  # pyright: ignore[reportUnnecessaryComparison]  # a caller's mistake
+    answer: AnswerFormat | None = read_answer_format(response_format)
+    check_answer_names(answer, own)
+    if isinstance(model, str):
+        resolve_model_name(model, served=False)  # it is made at the first run, and needs its key then
+    elif model is None:  # pyright: ignore[reportUnnecessaryComparison]  # a caller's mistake
         raise InvalidInput("model is None; it is a chat model, or the name of one, such as 'openai:gpt-5.2' or 'local'")
     plan = AgentPlan(
-        model=_check_kind("model", named, Runnable),  # pyright: ignore[reportUnknownArgumentType]  # `isinstance` forgets its types
+        model=model,
         tools=own,
-        offered=offered,
-        system=_read_system_prompt(system_prompt),
+        hosted=hosted,
         answer=answer,
-        middleware=[_check_kind("a middleware", one, AgentMiddleware) for one in middleware],
-        approvals=ApprovalRules(interrupt_on, own),
-        format=_choose_format(style, named, offered),
+        style=style,
+        system=_read_system_prompt(system_prompt),
+        context=None if context_schema is None else ContextSchema(context_schema),
+        middleware=around,
+        approvals=ApprovalRules(interrupt_on, own) or None,
         at_limit=at_limit,
     )
+    if not isinstance(model, str):
+        _ = plan.own  # what does not go together is said here
     return Agent(plan, limits, name)
 
 
-def _check_list(what: str, value: object, wanted: str) -> None:
-    kind = type(value).__name__
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InvalidInput(f"{what} is {kind}; it is {wanted}")
-
-
-def _check_kind(what: str, value: Any, kind: type[T]) -> T:
-    if not isinstance(value, kind):
-        raise InvalidInput(f"{what} is {value!r}; it must be of the type {kind.__name__}{bridge_hint(value)}")
-    return value
-
-
-def _check_hosted(tool: FieldsView) -> FieldsView:
-    if tool.get("type") == "function" or not isinstance(tool.get("type"), str):
-        raise InvalidInput(
-            f"{dict(tool)!r} has nothing to run: give the function itself, or a tool that the provider runs"
-        )
-    return tool
-
-
-def _read_system_prompt(prompt: object) -> SystemMessage | None:
-    if prompt is None or isinstance(prompt, SystemMessage):
-        return prompt
-    if not isinstance(prompt, str):
-        raise InvalidInput(f"system_prompt is {type(prompt).__name__}; it is a text or a SystemMessage")
-    return SystemMessage(prompt) if prompt else None
-
-
-def _choose_format(style: object, model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool]) -> TextFormat | None:
-    """Return the format of the text style, or None for native calls.
-
-    Raises:
-        InvalidInput: there is no such style; or the provider's own tools were given to a model that takes none.
-        NotImplementedError: native calls were asked for, and the model takes no tools.
-    """
-    if style not in ("auto", "native", "react"):
-        if not all(hasattr(style, name) for name in ("stop", "render", "read", "stream_filter")):
-            raise InvalidInput(f"style is {style!r}; it is 'auto', 'native', 'react' or a ReActFormat")
-        chosen: TextFormat | None = cast(TextFormat, style)
-    elif style == "native" or (style == "auto" and _takes_tools(model, tools)):
-        bind_tools(model, tools)
-        chosen = None
-    else:
-        from hocket.agents.react import ReActFormat  # which a model with tools need not load
-
-        chosen = ReActFormat()
-    if chosen is not None:
-        refuse_hosted(tools)
-    return chosen
-
-
-def _takes_tools(model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool]) -> bool:
-    """Whether each model that may answer can be given tools: by its profile, or else by its `bind_tools`."""
-    profiles: list[FieldsView] = [getattr(one, "profile", None) or {} for one in list_models(model)]
-    can = [profile.get("tool_calling") for profile in profiles]
-    if None not in can or False in can:
-        return all(can)
-    try:
-        bind_tools(model, tools)
-    except NotImplementedError:
-        return False
-    return True
+def _read_system_prompt(prompt: object) -> SystemMessage | PromptFunction | None:
+    if callable(prompt):
+        return cast(PromptFunction, prompt)
+    return read_prompt("system_prompt", prompt)

@@ -1,10 +1,10 @@
 """What a streamed run of an agent tells."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from hocket._runtime.stream import Producer, Stream, SyncStream
+from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage
 from hocket.runnables.folding import OutputEvent
@@ -18,6 +18,7 @@ __all__ = [
     "EventSink",
     "MessageEvent",
     "PausedEvent",
+    "SubagentEvents",
     "SyncAgentStream",
     "ToolEndEvent",
     "ToolStartEvent",
@@ -32,9 +33,16 @@ _FIELDS = frozenset({"chunk", "message", "reply", "feedback", "call", "result", 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Event(OutputEvent):
-    """What all events have."""
+    """What all events have.
+
+    Attributes:
+        agent: the name of the agent inside the run whose event it is; None: it is the run's own.
+        path: the ids of the calls that this agent runs in, the outermost first.
+    """
 
     step: int = 0
+    agent: str | None = None
+    path: tuple[str, ...] = ()
 
     @property
     def output(self) -> AgentResult[Any] | None:
@@ -43,7 +51,8 @@ class _Event(OutputEvent):
 
     def __repr__(self) -> str:
         values = ((one.name, getattr(self, one.name)) for one in fields(self))
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in values)})"
+        shown = (f"{name}={value!r}" for name, value in values if value or name not in ("agent", "path"))
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     if not TYPE_CHECKING:  # whose checkers know the kinds
 
@@ -140,7 +149,7 @@ class PausedEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EndEvent(_Event):
-    """The run has ended: the last event. In a chain, the step behind an agent gets its result.
+    """The run has ended: its last event. In a chain, the step behind an agent gets its result.
 
     Attributes:
         result: of the run; `AgentStream.result` is the same, with the type of the output.
@@ -150,9 +159,9 @@ class EndEvent(_Event):
     result: AgentResult[Any]
 
     @property
-    def output(self) -> AgentResult[Any]:
-        """The result of the run."""
-        return self.result
+    def output(self) -> AgentResult[Any] | None:
+        """The result of the run; None, if that is inside another run."""
+        return None if self.path else self.result
 
 
 AgentEvent: TypeAlias = (
@@ -164,6 +173,30 @@ EventSink = Callable[[AgentEvent], Awaitable[None] | None]
 """Takes the events of a run; what it returns is to be awaited, unless None."""
 
 
+class SubagentEvents:
+    """Takes the events of a run inside a run, and hands them on as the events of that agent.
+
+    Args:
+        sink: of the run outside.
+        agent: the name of the agent inside.
+        call_id: of the call that it runs in.
+    """
+
+    def __init__(self, sink: Sink[AgentEvent], agent: str, call_id: str) -> None:
+        self._sink = sink
+        self._agent = agent
+        self._call_id = call_id
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer of the events has left."""
+        return self._sink.closed
+
+    def put(self, item: AgentEvent) -> Awaitable[None] | None:
+        """Hand an event on; one of a run still further inside keeps its agent."""
+        return self._sink.put(replace(item, agent=item.agent or self._agent, path=(self._call_id, *item.path)))
+
+
 class Backlog:
     """The pieces of answers that wait for a stream's reader: where he leaves, they are not kept.
 
@@ -173,6 +206,13 @@ class Backlog:
 
     def __init__(self) -> None:
         self.chunks: int = 0
+
+    def take(self, event: AgentEvent) -> AgentResult[Any] | None:
+        """Count an event that was read; return the result of the run, if that is its end."""
+        if event.path:  # of a run inside
+            return None
+        self.chunks -= event.kind == "chunk"
+        return event.result if event.kind == "end" else None
 
 
 class AgentStream(Stream[AgentEvent], Generic[Output]):
@@ -189,10 +229,7 @@ class AgentStream(Stream[AgentEvent], Generic[Output]):
 
     async def __anext__(self) -> AgentEvent:
         event = await super().__anext__()
-        if event.kind == "chunk":
-            self._backlog.chunks -= 1
-        elif event.kind == "end":
-            self.result = event.result
+        self.result = self._backlog.take(event) or self.result
         return event
 
 
@@ -210,8 +247,5 @@ class SyncAgentStream(SyncStream[AgentEvent], Generic[Output]):
 
     def __next__(self) -> AgentEvent:
         event = super().__next__()
-        if event.kind == "chunk":
-            self._backlog.chunks -= 1
-        elif event.kind == "end":
-            self.result = event.result
+        self.result = self._backlog.take(event) or self.result
         return event

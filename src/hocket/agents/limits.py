@@ -153,7 +153,12 @@ class RunUsage(UsageMetadataCallbackHandler):
 
     def allows(self, tokens: int) -> bool:
         """Whether so many tokens more are within the limit."""
-        return self.limit is None or self.earlier + self.total["total_tokens"] + tokens <= self.limit
+        return tokens <= self.left
+
+    @property
+    def left(self) -> float:
+        """The tokens that the limit still allows, below 0 where it was passed; infinite without one."""
+        return math.inf if self.limit is None else self.limit - self.earlier - self.total["total_tokens"]
 
     @property
     def total(self) -> UsageMetadata:

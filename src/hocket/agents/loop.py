@@ -4,36 +4,38 @@ The run is a plain coroutine, and holds all that changes: an agent may have any 
 the conversation goes through `RunRecord`, so that the history is good for the next question whatever ends the run.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, cast
 
 import anyio.lowlevel
 
 from hocket._runtime.clock import Alarm
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
-from hocket.agents.limits import AgentLimits, NestedRunGuard, RepeatCounter, RunUsage, StopReason, find_usages
-from hocket.agents.middleware import ModelRequest, OfferedTool, compose_model_calls
+from hocket.agents.limits import NestedRunGuard, RunUsage, StopReason, find_usages
+from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ContextWindow, ModelCaller
-from hocket.agents.plan import AgentPlan
-from hocket.agents.result import AgentResult
-from hocket.agents.state import RunRecord, RunState, is_valid, read_state
-from hocket.agents.steps import AgentFinish
-from hocket.agents.turn import TurnRunner, add_note, is_broken_off, is_paused, is_silent, read_answer
-from hocket.chat_history import BaseChatMessageHistory
+from hocket.agents.options import AgentCall
+from hocket.agents.plan import RunPlan, read_prompt
+from hocket.agents.progress import RunProgress
+from hocket.agents.result import AgentFinish, AgentResult
+from hocket.agents.state import CallIds, RunRecord, RunState, read_state, split_question
+from hocket.agents.turn import TurnRunner, is_broken_off, is_paused, read_answer
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
-from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, message_chunk_to_message
+from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.roles import calls_of
 from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import ChainRun
 from hocket.runnables.config import merge_configs
 from hocket.tools import BaseTool
 from hocket.tools.call_runner import Call, CallRunner
+from hocket.tools.signature import is_async
 
 __all__ = ["AgentRun"]
 
@@ -48,13 +50,11 @@ class AgentRun(Generic[Output]):
     """One run.
 
     Args:
-        plan: of the agent.
-        limits: of this run.
-        history: where the conversation is kept; None: nowhere.
+        plan: what it goes by.
+        call: what it was given.
         run: as handlers see it.
         config: for the runs inside it.
         sink: takes events; None: nobody wants them.
-        injected: arguments of tools that the application gives, by name.
         backlog: the pieces of answers that nobody has read yet; None: nobody counts.
 
     Raises:
@@ -63,49 +63,56 @@ class AgentRun(Generic[Output]):
 
     def __init__(
         self,
-        plan: AgentPlan[Output],
-        limits: AgentLimits,
-        history: BaseChatMessageHistory | None,
+        plan: RunPlan,
+        call: AgentCall,
         run: ChainRun,
         config: RunnableConfig,
         sink: Sink[AgentEvent] | None,
-        injected: Mapping[str, object] | None = None,
         backlog: Backlog | None = None,
     ) -> None:
         self._plan = plan
-        self._limits = limits
-        self._history = history
+        self._call = call
+        self._limits = limits = call.limits
+        self._history = call.history
         self._run = run
         self._sink = sink
         self._usage = RunUsage(limits.tokens)
         inside = merge_configs(config, {"callbacks": [self._usage]})
         self._bounded = [one for one in find_usages(inside) if one.limit is not None]
-        self._caller = ModelCaller(plan.format, inside, sink, backlog, plan.answer)
-        self._ask_model = compose_model_calls(plan.middleware, self._count_and_ask, inside)
+        self._inside = inside
+        middleware = plan.agent.middleware
+        holds = any(one.holds_output for one in middleware)
+        self._caller = ModelCaller(plan.format, inside, sink, backlog, plan.answer, holds=holds)
+        self._ask_model = compose_model_calls(middleware, self._count_and_ask, inside)
+        self._is_hooked = self._ask_model != self._count_and_ask
         self._runner = CallRunner(
             plan.tools,
             inside,
             timeout=limits.tool_seconds,
             timeouts=limits.per_tool_seconds,
             max_result_chars=limits.result_chars,
-            injected=injected,
+            injected=call.injected,
+            make_runtime=lambda call_id: progress.make_runtime(call_id),
         )
         self._runner.check_injected(plan.tools)
-        self._record = RunRecord(history)
+        self._record = RunRecord(call.history)
         emit = None if sink is None else sink.put
+        self._progress = progress = RunProgress(call, self._usage, self._bounded, self._record, inside)
         self._turns = TurnRunner(
-            self._runner, plan.middleware, self._record, run, emit, limits.max_concurrency, self._note_repetition
+            self._runner,
+            middleware,
+            self._record,
+            run,
+            emit,
+            limits.max_concurrency,
+            progress.note_repetition,
+            progress.make_runtime,
         )
         self._offered = plan.offered
         self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"))
-        self._before = RunState()  # of the history: what the run has used before this call
         self._context: list[BaseMessage] = []  # what the model is shown
-        self._call_ids: dict[str, int] = {}  # of the conversation; and how many ids were made of each
-        self._repeats = RepeatCounter()
-        self._repeated = 0
-        self._step = 0
-        self._is_closing = False  # whether the model is asked for its last answer
-        self._model_calls = self._tool_calls = 0
+        self._call_ids = CallIds(())
+        self._shown: Sequence[OfferedTool] = self._offered  # of the request that brought the last reply
 
     async def execute(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
         """Run to the end, or to the next pause.
@@ -132,9 +139,12 @@ class AgentRun(Generic[Output]):
                 return await self._work(input, await self._history.aget_messages())
 
     async def _work(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
-        self._before = state = read_state(stored)
-        self._call_ids = {call["id"] or "": 1 for message in state.messages for call in calls_of(message)}
-        self._context = [*([self._plan.system] if self._plan.system else []), *state.messages]
+        if self._history is None and not isinstance(input, Resume):
+            stored, input = split_question(input)
+        self._progress.before = state = read_state(stored)
+        self._call_ids = CallIds(state.messages)
+        system = await self._read_system(() if isinstance(input, Resume) else input)
+        self._context = [*([system] if system else []), *state.messages]
         result: AgentResult[Output] | None = None
         if isinstance(input, Resume):
             result = await self._resume(input, state)
@@ -154,6 +164,15 @@ class AgentRun(Generic[Output]):
         return result
 
     # -- the beginning
+
+    async def _read_system(self, question: Sequence[BaseMessage]) -> SystemMessage | None:
+        """Return what comes first in this run: a function says so, which a thread calls if it is sync."""
+        prompt = self._plan.agent.system
+        if prompt is None or isinstance(prompt, SystemMessage):
+            return prompt
+        runtime = self._progress.make_runtime(said=question)
+        made: object = prompt(runtime) if is_async(prompt) else await ASYNC.call_sync(prompt, runtime)
+        return read_prompt("the result of system_prompt", await made if inspect.isawaitable(made) else made)
 
     def _ask_question(self, question: list[BaseMessage], state: RunState) -> None:
         """Begin with a question. Calls that are still open are answered first."""
@@ -191,7 +210,8 @@ class AgentRun(Generic[Output]):
 
     def _find_limit(self) -> StopReason | None:
         """Return the limit that the next call of the model would break."""
-        if self._is_exhausted(max(self._step, self._model_calls)):  # a middleware may answer without a call, for ever
+        progress = self._progress
+        if progress.is_exhausted(max(progress.step, progress.model_calls)):  # a middleware may answer without a call
             return "model_calls"
         if self._bounded:
             tokens = self._window.estimate(self._context) + self._window.answer_tokens
@@ -201,48 +221,40 @@ class AgentRun(Generic[Output]):
 
     async def _ask(self, tools: Sequence[OfferedTool], tool_choice: str | None = None) -> AIMessage:
         """Return the model's answer, its calls with ids of their own."""
-        self._step += 1
+        progress = self._progress
+        progress.step += 1
         self._record.is_asking = True
 
         async def ask(messages: list[BaseMessage]) -> AIMessage:
             request = ModelRequest(
-                model=self._plan.model, messages=[*messages], tools=tools, tool_choice=tool_choice, step=self._step
+                model=self._plan.model,
+                messages=[*messages],
+                tools=tools,
+                tool_choice=tool_choice,
+                options=self._call.options,
+                step=progress.step,
+                runtime=progress.make_runtime() if self._is_hooked else NO_RUNTIME,
             )
             return await self._ask_model(request)
 
+        self._shown = tools
         reply, self._context = await self._window.ask(self._context, ask)
-        return self._name_calls(cast(AIMessage, message_chunk_to_message(reply)))
-
-    def _is_exhausted(self, calls: int) -> bool:
-        """Whether the model may not be called again after as many calls; a last answer is one call more."""
-        most = self._limits.model_calls
-        return most is not None and self._before.model_calls + calls >= most + self._is_closing
+        await self._caller.release(reply)
+        return self._call_ids.give(cast(AIMessage, message_chunk_to_message(reply)), progress.step)
 
     async def _count_and_ask(self, request: ModelRequest) -> AIMessage:
-        if self._is_exhausted(self._model_calls):  # a middleware asks once too often
+        progress = self._progress
+        if progress.is_exhausted(progress.model_calls):  # a middleware asks once too often
             raise _OverLimitError
-        self._model_calls += 1
+        progress.model_calls += 1
+        self._shown = request.tools
         return await self._caller.ask(request)
-
-    def _name_calls(self, reply: AIMessage) -> AIMessage:
-        """Give an id to each call that has none, or that of another call in the conversation."""
-        calls, ids = calls_of(reply), dict[int, str | None]()
-        for place, call in enumerate(calls):
-            call_id = wanted = call["id"] or f"call_{self._step}_{place + 1}"
-            while call_id in self._call_ids:
-                self._call_ids[wanted] += 1
-                call_id = f"{wanted}_{self._call_ids[wanted]}"
-            self._call_ids[call_id] = 1
-            ids[place] = call_id
-        if all(call["id"] == ids[place] for place, call in enumerate(calls)):
-            return reply
-        return with_calls(reply, ids)
 
     async def _refuse_reply(self, reply: AIMessage, feedback: str) -> None:
         """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
         self._record.is_asking = False
         self._context = [*self._context, *make_feedback(reply, feedback, self._limits.unreadable_chars)]
-        await self._tell(UnreadableEvent(step=self._step, reply=reply, feedback=feedback))
+        await self._tell(UnreadableEvent(step=self._progress.step, reply=reply, feedback=feedback))
 
     async def _take_answer(self, reply: AIMessage) -> AgentResult[Output] | None:
         """Take a reply without calls; return None where the model is to be asked again."""
@@ -253,30 +265,31 @@ class AgentRun(Generic[Output]):
             output = read_answer(reply, self._plan.answer)
         except OutputParserException as error:
             await self._refuse_reply(reply, error.observation or str(error))
-            most, said = self._limits.repeats, self._repeats.add_reply(reply.text)
-            is_loop = most is not None and said >= most and is_silent(reply)
-            return await self._reach_limit("loop") if is_loop else None
+            return await self._reach_limit("loop") if self._progress.is_silent_again(reply) else None
         await self._add_answer(reply)
         return await self._finish("done", output)
 
     async def _add_answer(self, reply: AIMessage) -> None:
         self._context.append(reply)
         await self._record.add_answer(reply)
-        await self._tell(MessageEvent(step=self._step, message=reply))
+        await self._tell(MessageEvent(step=self._progress.step, message=reply))
 
     # -- the calls of an answer
 
     def _sort_calls(self, reply: AIMessage, calls: Sequence[Call]) -> ToolTurn:
-        turn, most = ToolTurn(reply, self._step), self._limits.tool_calls
-        left = math.inf if most is None else most - self._before.tool_calls - self._tool_calls
-        sort_calls(self._plan, turn, calls, left)
+        turn = ToolTurn(reply, self._progress.step)
+        if self._shown is not self._offered:  # what was not offered cannot be called
+            self._runner.tools = {tool.name: tool for tool in self._shown if isinstance(tool, BaseTool)}
+        else:
+            self._runner.tools = self._plan.tools
+        sort_calls(self._plan, turn, calls, self._progress.tool_calls_left)
         return turn
 
     async def _run_turn(
         self, turn: ToolTurn, calls: Sequence[Call], *, is_new: bool = False
     ) -> AgentResult[Output] | None:
         """Keep the answer, run its calls, show the results to the model; return the result, if that is the end."""
-        self._tool_calls += len(turn.calls)
+        self._progress.tool_calls += len(turn.calls)
         try:
             await self._turns.run(turn, self._add_answer if is_new else None)
         finally:  # also where the run is cut off by its limit on time: it has a result
@@ -284,50 +297,37 @@ class AgentRun(Generic[Output]):
             if not is_new or self._record.holds(turn.message):
                 self._context.extend(results)
                 self._record.messages.extend(results)
+            if not is_new:
+                self._progress.keep_decided(turn, calls)
         stop = self._runner.find_stop(turn.calls)
         if stop is not None:
             return await self._finish("stopped", stop.value)
         if turn.waiting:
             return await self._pause(turn.waiting)
-        if turn.output is not None:
+        if turn.has_output:
             return await self._finish("done", turn.output)
         direct = self._find_direct(turn)
         if direct is not None:
             return await self._finish("direct", direct.text)
         if turn.is_limited:
             return await self._reach_limit("tool_calls")
-        return await self._watch_repetition(turn, results)
+        return await self._reach_limit("loop") if self._progress.is_in_circles(turn, results) else None
 
     def _find_direct(self, turn: ToolTurn) -> ToolMessage | None:
         """Return the first result that is the output, since its tool says so; None: there is none."""
-        tools = self._plan.tools
-        calls = [call for call in turn.calls if (tool := tools.get(call["name"] or "")) and tool.return_direct]
+        find = self._runner.get_tool
+        calls = [call for call in turn.calls if (tool := find(call["name"])) and tool.return_direct]
         return next((result for result in turn.sort_results(calls) if result.status != "error"), None)
-
-    def _note_repetition(self, turn: ToolTurn, last: ToolMessage) -> ToolMessage:
-        """Return the last result of a turn, with a note if the model goes round in circles."""
-        results = [*turn.results.values(), last]
-        self._repeated = self._repeats.add([call for call in turn.calls if is_valid(call)], results)
-        most = self._limits.repeats
-        return add_note(last, RepeatCounter.describe(self._repeated)) if most and self._repeated >= most else last
-
-    async def _watch_repetition(self, turn: ToolTurn, results: Sequence[ToolMessage]) -> AgentResult[Output] | None:
-        if not turn.calls:
-            self._repeated = self._repeats.add([call for call in calls_of(turn.message) if is_valid(call)], results)
-        most = self._limits.repeats
-        if most is not None and self._repeated >= most + RepeatCounter.PATIENCE:
-            return await self._reach_limit("loop")
-        return None
 
     # -- the end
 
     async def _reach_limit(self, limit: StopReason) -> AgentResult[Output]:
         """End at a limit as the agent says."""
-        if self._plan.at_limit == "raise":
+        if self._plan.agent.at_limit == "raise":
             raise LimitReached(f"the run has reached its limit: {limit}", limit, self._make_result(limit, None))
-        if self._plan.at_limit == "stop" or limit in ("tokens", "seconds", "budget"):
+        if self._plan.agent.at_limit == "stop" or limit in ("tokens", "seconds", "budget"):
             return await self._finish(limit, None)
-        self._is_closing = True
+        self._progress.is_closing = True
         try:
             return await self._finish(limit, await self._ask_for_answer())
         except (_OverLimitError, BudgetExceeded):
@@ -341,7 +341,7 @@ class AgentRun(Generic[Output]):
         if answer is None:
             reply = await self._ask(())
         else:
-            reply = await self._demand_answer(answer.tool)
+            reply = await self._demand_answer(answer.tools)
         calls = calls_of(reply)
         if answer is not None and calls:
             turn = self._sort_calls(reply, calls)
@@ -359,17 +359,17 @@ class AgentRun(Generic[Output]):
         except (OutputParserException, ContentFiltered):
             return None
 
-    async def _demand_answer(self, tool: BaseTool) -> AIMessage:
+    async def _demand_answer(self, tools: Sequence[BaseTool]) -> AIMessage:
         """Ask with nothing but the answer to call; a server that cannot be told to call it may do so all the same."""
         try:
-            return await self._ask([tool], "required")
+            return await self._ask(tools, "required")
         except Unsupported:  # before anything was sent
-            self._model_calls -= 1
-            return await self._ask([tool])
+            self._progress.model_calls -= 1
+            return await self._ask(tools)
 
     async def _pause(self, waiting: list[ToolCall]) -> AgentResult[Output]:
         for call in waiting:
-            await self._tell(PausedEvent(step=self._step, call=call))
+            await self._tell(PausedEvent(step=self._progress.step, call=call))
         return self._make_result("paused", None, waiting)
 
     async def _finish(self, stop: StopReason, output: Any) -> AgentResult[Output]:
@@ -380,18 +380,7 @@ class AgentRun(Generic[Output]):
         return self._make_result(stop, output)
 
     def _make_result(self, stop: StopReason, output: Any, pending: Sequence[ToolCall] = ()) -> AgentResult[Output]:
-        return AgentResult(
-            output=cast("Output | None", output),
-            stop=stop,
-            new_messages=[*self._record.messages, *self._record.question],  # the question, though nobody answered it
-            past=self._before.messages,
-            pending=[*pending],
-            usage=self._usage.total,
-            usage_unknown=self._usage.unknown,
-            model_calls=self._model_calls,
-            tool_calls=self._tool_calls,
-            excess_tokens=self._window.excess,
-        )
+        return self._progress.make_result(stop, cast("Output | None", output), pending, self._window.excess)
 
     async def _tell(self, event: AgentEvent) -> None:
         if self._sink is not None and (waiting := self._sink.put(event)) is not None:

@@ -20,12 +20,15 @@ from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.config import set_config_context
 from hocket.tools import BaseTool
+from hocket.tools.runtime import Runtime
 
 __all__ = [
+    "NO_RUNTIME",
     "AgentMiddleware",
     "ModelRequest",
     "OfferedTool",
     "ToolCallRequest",
+    "ToolLike",
     "compose_model_calls",
     "compose_tool_calls",
     "describe_strange_hook",
@@ -33,6 +36,12 @@ __all__ = [
 
 OfferedTool = BaseTool | FieldsView
 """What a model is shown: a tool that is run here, or, as a dict in its provider's words, one that the provider runs."""
+
+ToolLike = BaseTool | Callable[..., object] | Mapping[str, Any]
+"""A tool, a function that becomes one, or the declaration of one that the provider runs."""
+
+NO_RUNTIME: Runtime = Runtime()
+"""Of a request that no run has made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +55,7 @@ class ModelRequest:
         tool_choice: as `BaseChatModel.bind_tools` takes it; None: the model's own choice.
         options: further arguments of the call, ``temperature`` for example.
         step: the number of the call in its run, from 1.
+        runtime: for whom the run is, and what it has used.
     """
 
     model: Runnable[Any, AIMessage]
@@ -54,6 +64,7 @@ class ModelRequest:
     tool_choice: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     step: int = 1
+    runtime: Runtime = NO_RUNTIME
 
     def override(self, **changes: Any) -> "ModelRequest":
         """Return a copy with some fields changed."""
@@ -69,11 +80,13 @@ class ToolCallRequest:
         tool: that is called, one that the agent does not have, too; None: the one that the call names. If there is none
             of that name, the handler tells the model so.
         step: the number of the model's call that asked for it, from 1.
+        runtime: for whom the run is, and what it has used.
     """
 
     tool_call: ToolCall
     tool: BaseTool | None
     step: int = 1
+    runtime: Runtime = NO_RUNTIME
 
     def override(self, **changes: Any) -> "ToolCallRequest":
         """Return a copy with some fields changed. A call of another name is one of another tool."""
@@ -117,6 +130,11 @@ class AgentMiddleware:
     wraps a tool; `StopRun` ends the run with its value in both. A model that a hook asks is inside the run: on its bill,
     under its limits, heard by its handlers, with its metadata. One object serves all runs of its agent, at once.
 
+    Attributes:
+        tools: that it brings to its agent.
+        holds_output: whether a streamed answer is held back until the hooks have returned it, as a filter of answers
+            needs it.
+
     Raises:
         InvalidHook: a subclass defines a hook of LangChain's that hocket never calls, such as ``before_model``.
 
@@ -126,6 +144,9 @@ class AgentMiddleware:
         ...         result = await handler(request)
         ...         return result.model_copy(update={"content": result.text.upper()})
     """
+
+    tools: Sequence[ToolLike] = ()
+    holds_output: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse a hook that would never be called: a filter in it would stop filtering, silently."""

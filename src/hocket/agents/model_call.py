@@ -20,7 +20,7 @@ from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import ContextLengthExceeded, InvalidHook, InvalidInput, Unsupported
-from hocket.language_models import BaseChatModel
+from hocket.language_models import BaseChatModel, BaseLLM
 from hocket.language_models.structured.answers import CallAnswerReader
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
 from hocket.messages.content import FieldsView
@@ -116,6 +116,7 @@ class ModelCaller:
         sink: takes the pieces of the answers; None: nobody wants them.
         backlog: counts the pieces of answers that nobody has read yet; None: nobody counts.
         typed: what the model answers with, a call; None: a text.
+        holds: whether the pieces of an answer are held back until `release`.
     """
 
     def __init__(
@@ -124,9 +125,12 @@ class ModelCaller:
         config: RunnableConfig,
         sink: Sink[AgentEvent] | None,
         backlog: Backlog | None = None,
-        typed: AnswerFormat[Any] | None = None,
+        typed: AnswerFormat | None = None,
+        *,
+        holds: bool = False,
     ) -> None:
         self._format = format
+        self._holds = holds
         self._config = config
         self._usages = find_usages(config)
         self._sink = sink
@@ -147,8 +151,14 @@ class ModelCaller:
         shown = _fold(chunks)
         if self._typed is None or self._format is not None:
             return shown
-        follow = CallAnswerReader(self._typed.name).follow()
-        return shown.model_copy(update={"content": shown.text + "".join(map(follow, chunks))})
+        follows = [CallAnswerReader(name).follow() for name in self._typed.names]
+        pieces = [follow(chunk) for chunk in chunks for follow in follows]
+        return shown.model_copy(update={"content": shown.text + "".join(pieces)})
+
+    async def release(self, reply: AIMessage) -> None:
+        """Show the answer that was held back, as the hooks have returned it."""
+        if self._holds and self._answer is not None:
+            await self._answer.release(reply)
 
     async def ask(self, request: ModelRequest) -> AIMessage:
         """Return the model's answer.
@@ -181,9 +191,10 @@ class ModelCaller:
         return answer.message
 
     def _make_sink(self, request: ModelRequest, stream_filter: AnswerFilter | None = None) -> "_ChunkSink | None":
-        self._answer = (
-            None if self._sink is None else _ChunkSink(self._sink, request.step, stream_filter, self._backlog)
-        )
+        self._answer = None
+        if self._sink is not None:
+            held: list[AIMessageChunk] | None = [] if self._holds else None
+            self._answer = _ChunkSink(self._sink, request.step, stream_filter, self._backlog, held)
         return self._answer
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
@@ -209,11 +220,10 @@ class ModelCaller:
         asked, kwargs = [*messages], dict(options)
         heard = [one.heard for one in self._usages]
         if sink is None:
-            reply = await model._invoke(ASYNC, asked, self._config, kwargs)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
+            reply = _read_reply(await model._invoke(ASYNC, asked, self._config, kwargs))  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
         else:
             await model._produce(ASYNC, asked, self._config, kwargs, sink)  # pyright: ignore[reportPrivateUsage]  # the hook of every Runnable
             reply = await sink.finish()
-        _check_reply(reply)
         # The run's own usage hears of nothing else meanwhile: where it heard nothing, a function has answered.
         if any(one.heard == before for one, before in zip(self._usages, heard, strict=True)):
             for one in self._usages:
@@ -247,7 +257,11 @@ def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage
 
 def _takes_stop(model: Runnable[Any, AIMessage]) -> bool:
     """Whether stop words are an argument of a call, whichever model answers it. A function takes none."""
-    return all(isinstance(one, BaseChatModel) and "stop" not in one._refused_options for one in list_models(model))  # pyright: ignore[reportPrivateUsage]  # what a server has no word for
+    models = list_models(model)
+    return all(
+        isinstance(one, BaseLLM) or (isinstance(one, BaseChatModel) and "stop" not in one._refused_options)  # pyright: ignore[reportPrivateUsage]  # what a server has no word for
+        for one in models
+    )
 
 
 def _has_bind_tools(model: Runnable[Any, AIMessage]) -> bool:
@@ -278,9 +292,15 @@ class _ChunkSink:
     """
 
     def __init__(
-        self, sink: Sink[AgentEvent], step: int, stream_filter: AnswerFilter | None, backlog: Backlog | None
+        self,
+        sink: Sink[AgentEvent],
+        step: int,
+        stream_filter: AnswerFilter | None,
+        backlog: Backlog | None,
+        held: list[AIMessageChunk] | None,
     ) -> None:
         self.shown: list[AIMessageChunk] = []
+        self._held = held  # the pieces that are held back; None: none are
         self._sink = sink
         self._step = step
         self._filter = stream_filter
@@ -293,9 +313,9 @@ class _ChunkSink:
         """Whether the consumer of the run's events has left."""
         return self._sink.closed
 
-    def put(self, item: AIMessage) -> Awaitable[None] | None:
+    def put(self, item: AIMessage | str) -> Awaitable[None] | None:
         """Take a piece; of a runnable that does not stream, the whole answer."""
-        _check_reply(item)
+        item = AIMessageChunk(item) if isinstance(item, str) else _read_reply(item)
         if isinstance(item, AIMessageChunk):
             self._collector.add(item)
             shown = item if self._filter is None else _make_text_chunk(self._filter.feed(item.text))
@@ -312,8 +332,17 @@ class _ChunkSink:
 
     async def show_answer(self, text: str) -> None:
         """Show an answer of which the filter let nothing through: it could not know that it is one."""
-        if not self.shown:
+        if not (self.shown or self._held):
             await self._show(text)
+
+    async def release(self, reply: AIMessage) -> None:
+        """Show what was held back, if the reply says the same, or else the reply's text."""
+        held, self._held = self._held or [], None
+        if "".join(chunk.text for chunk in held) != reply.text:
+            held = [chunk for chunk in [_make_text_chunk(reply.text)] if chunk]
+        for chunk in held:
+            if (waiting := self._emit_chunk(chunk)) is not None:
+                await waiting
 
     async def _show(self, text: str) -> None:
         waiting = self._emit_chunk(_make_text_chunk(text))
@@ -322,6 +351,9 @@ class _ChunkSink:
 
     def _emit_chunk(self, chunk: AIMessageChunk | None) -> Awaitable[None] | None:
         if chunk is None:
+            return None
+        if self._held is not None:
+            self._held.append(chunk)
             return None
         self.shown.append(chunk)
         if self._backlog is not None:
@@ -336,9 +368,14 @@ def _fold(chunks: Sequence[AIMessageChunk]) -> AIMessage:
     return collector.message()
 
 
-def _check_reply(reply: object) -> AIMessage:
-    if not isinstance(reply, AIMessage):  # a runnable of the user's own
-        raise InvalidHook(f"the model returned {type(reply).__name__}; an agent's model returns an AIMessage")
+def _read_reply(reply: object) -> AIMessage:
+    """Return the message that a reply is: that of a text model, or of a function, may be a text."""
+    if isinstance(reply, str):
+        return AIMessage(reply)
+    if not isinstance(reply, AIMessage):
+        raise InvalidHook(
+            f"the model returned {type(reply).__name__}; an agent's model returns an AIMessage, or a text"
+        )
     return reply
 
 

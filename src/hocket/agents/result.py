@@ -1,19 +1,61 @@
-"""What a run of an agent brings."""
+"""The result of a run of an agent, and what the agent did, in LangChain's words: the payloads of ``on_agent_action`` and
+``on_agent_finish``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hocket.agents.limits import StopReason
-from hocket.agents.steps import AgentAction, AgentStep
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, UsageMetadata
 from hocket.messages.html import write_messages, write_table
 
-__all__ = ["AgentResult", "collect_steps", "make_action"]
+__all__ = ["AgentAction", "AgentFinish", "AgentResult", "AgentStep", "collect_steps", "make_action"]
 
 Output = TypeVar("Output")
 
 _LANGCHAIN = {"messages": "messages", "structured_response": "output"}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAction:
+    """A call of a tool that an agent asks for.
+
+    Args:
+        tool: the name of the tool.
+        tool_input: its arguments, or a text if there is only one.
+        log: what the model said along with it.
+        tool_call_id: of the call; empty where the model has no ids.
+    """
+
+    tool: str
+    tool_input: str | Mapping[str, Any]
+    log: str = ""
+    tool_call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFinish:
+    """The end of an agent's work.
+
+    Args:
+        return_values: what it returns; LangChain's executors have one key, "output".
+        log: what the model said.
+    """
+
+    return_values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    log: str = ""
+
+
+class AgentStep(NamedTuple):
+    """A call of a tool, and its result: LangChain's pair of the two, with names.
+
+    Args:
+        action: the call.
+        observation: the result, as the model was told it.
+    """
+
+    action: AgentAction
+    observation: str
 
 
 def _no_usage() -> UsageMetadata:
@@ -32,12 +74,14 @@ class AgentResult(Generic[Output]):
             came first, is here, and not in the history.
         past: what was said before.
         pending: calls that wait for a decision.
-        usage: tokens of all models that were called in the run, by tools and other agents too; answers out of a cache
-            cost nothing.
-        usage_unknown: replies that reported no usage.
-        model_calls, tool_calls: calls that this agent made.
+        usage: tokens of all models that were called since the call of the agent began, by tools and other agents too;
+            answers out of a cache cost nothing. After `Resume` this is the part since then: what came before the pause
+            is in the result of the call that paused.
+        usage_unknown: replies in the same part that reported no usage.
+        model_calls, tool_calls: calls that this agent made in the same part; those that `Resume` decided are in it.
         excess_tokens: by how much, at least once, what was sent was estimated to be longer than the window of the model:
             nothing more could be left out.
+        decided: the calls of a message in ``past`` that `Resume` decided, with their results.
     """
 
     output: Output | None
@@ -50,6 +94,7 @@ class AgentResult(Generic[Output]):
     model_calls: int = 0
     tool_calls: int = 0
     excess_tokens: int = 0
+    decided: list[AgentStep] = field(default_factory=list[AgentStep], repr=False)
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -58,8 +103,12 @@ class AgentResult(Generic[Output]):
 
     @property
     def steps(self) -> list[AgentStep]:
-        """The calls of tools in this call's messages, each with its result, in order (LangChain's words)."""
-        return collect_steps(self.new_messages)
+        """The calls of tools, each with its result, in order (LangChain's words).
+
+        They are those of this call's messages; and first those that `Resume` decided, with the arguments as they were
+        run, though their message is in ``past``.
+        """
+        return [*self.decided, *collect_steps(self.new_messages)]
 
     def _repr_html_(self) -> str:
         """Return what was said, and how the run has ended, as a notebook shows it."""

@@ -17,11 +17,20 @@ from hocket._pipeline.answer import PARTIAL
 from hocket._runtime.mode import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import append_partial, make_partial
-from hocket.message_toolkit.repair import repair_history
+from hocket.message_toolkit.repair import repair_history, with_calls
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall, ToolMessage
 from hocket.messages.roles import calls_of
 
-__all__ = ["AWAITS_APPROVAL", "RunRecord", "RunState", "is_valid", "read_pending_calls", "read_state"]
+__all__ = [
+    "AWAITS_APPROVAL",
+    "CallIds",
+    "RunRecord",
+    "RunState",
+    "is_valid",
+    "read_pending_calls",
+    "read_state",
+    "split_question",
+]
 
 AWAITS_APPROVAL = "awaits_approval"
 """Under this key of ``response_metadata`` an answer has the ids of its calls that were not run, but wait for a person."""
@@ -111,6 +120,14 @@ def read_state(messages: Sequence[BaseMessage]) -> RunState:
     return state
 
 
+def split_question(messages: list[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    """Return what was said before the last messages of the person, and these; where others come last, all is asked."""
+    at = len(messages)
+    while at and isinstance(messages[at - 1], HumanMessage):
+        at -= 1
+    return ([], messages) if at == len(messages) else (messages[:at], messages[at:])
+
+
 def _find_open_answer(messages: Sequence[BaseMessage]) -> int | None:
     """Return the index of the last answer, if only results follow it, and not for each of its calls."""
     done: set[str] = set()
@@ -123,6 +140,31 @@ def _find_open_answer(messages: Sequence[BaseMessage]) -> int | None:
         else:
             return None
     return None
+
+
+class CallIds:
+    """The ids of the calls in a conversation: no two are equal, for a result names its call by it.
+
+    Args:
+        messages: of the conversation so far.
+    """
+
+    def __init__(self, messages: Sequence[BaseMessage]) -> None:
+        self._made = {call["id"] or "": 1 for message in messages for call in calls_of(message)}
+
+    def give(self, reply: AIMessage, step: int) -> AIMessage:
+        """Give an id to each call of a reply that has none, or that of another call."""
+        calls, ids = calls_of(reply), dict[int, str | None]()
+        for place, call in enumerate(calls):
+            call_id = wanted = call["id"] or f"call_{step}_{place + 1}"
+            while call_id in self._made:
+                self._made[wanted] += 1
+                call_id = f"{wanted}_{self._made[wanted]}"
+            self._made[call_id] = 1
+            ids[place] = call_id
+        if all(call["id"] == ids[place] for place, call in enumerate(calls)):
+            return reply
+        return with_calls(reply, ids)
 
 
 class RunRecord:

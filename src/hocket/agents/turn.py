@@ -29,6 +29,7 @@ from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import ChainRun
 from hocket.tools.call_runner import Call, CallRunner
+from hocket.tools.runtime import Runtime
 
 __all__ = ["TurnRunner", "add_note", "is_broken_off", "is_paused", "is_silent", "read_answer"]
 
@@ -45,7 +46,7 @@ def is_paused(reply: AIMessage) -> bool:
     return reply.response_metadata.get("normalized_finish_reason") == "paused"
 
 
-def read_answer(reply: AIMessage, answer: AnswerFormat[Any] | None) -> Any:
+def read_answer(reply: AIMessage, answer: AnswerFormat | None) -> Any:
     """Return the answer of a reply: its text, which may be that of a refusal; or the object that the text has as JSON.
 
     Raises:
@@ -78,6 +79,7 @@ class TurnRunner:
         emit: takes events; None: nobody wants them.
         at_once: calls that run at once.
         finish_last: is given the turn and its last result, before that is kept; returns it, perhaps with a note.
+        make_runtime: returns what a hook is told of the run, for the id of its call.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class TurnRunner:
         emit: EventSink | None,
         at_once: int,
         finish_last: Callable[[ToolTurn, ToolMessage], ToolMessage],
+        make_runtime: Callable[[str], Runtime],
     ) -> None:
         self._runner = runner
         self._record = record
@@ -96,6 +99,7 @@ class TurnRunner:
         self._emit = emit
         self._at_once = at_once
         self._finish_last = finish_last
+        self._make_runtime = make_runtime
         self._tells_actions = run.has_listener("on_agent_action")
         self._handler: ToolHandler = compose_tool_calls(middleware, self._answer, runner.config)
         self._is_wrapped = self._handler != self._answer
@@ -156,7 +160,12 @@ class TurnRunner:
         if not self._is_wrapped or not is_valid(call):
             return await self._runner.answer(call)
         copy = cast(ToolCall, copy_containers(call))  # what a hook does to it does not change the conversation
-        request = ToolCallRequest(tool_call=copy, tool=self._runner.get_tool(call["name"]), step=turn.step)
+        request = ToolCallRequest(
+            tool_call=copy,
+            tool=self._runner.get_tool(call["name"]),
+            step=turn.step,
+            runtime=self._make_runtime(call["id"] or ""),
+        )
         return await self._runner.guard(call, lambda: self._handler(request))
 
     async def _answer(self, request: ToolCallRequest) -> ToolMessage:

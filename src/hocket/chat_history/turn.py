@@ -1,22 +1,19 @@
 """A turn of a conversation, read from and written to a history in either mode."""
 
 from collections.abc import Sequence
-from typing import cast
 
 from hocket._pipeline.answer import PARTIAL
 from hocket._runtime.mode import Mode
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint
 from hocket.message_toolkit.repair import is_empty, repair_history, validate_history
 from hocket.message_toolkit.turns import match_calls
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
 
 __all__ = [
     "add_missing_results",
     "append_partial",
     "append_turn",
-    "coerce_messages",
     "join_messages",
     "make_partial",
     "read_messages",
@@ -102,27 +99,3 @@ def add_missing_results(past: Sequence[BaseMessage], asked: Sequence[BaseMessage
     mended = repair_history(past[last:]) if is_open else []
     made = [message for message in mended if isinstance(message, ToolMessage) and message.tool_call_id in is_open]
     return [*asked[:results], *made, *asked[results:]]
-
-
-def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage], what: str) -> list[BaseMessage]:
-    """Return a text, a message or a list of messages as messages.
-
-    Args:
-        value: one of the three.
-        speaker: of a text.
-        what: names ``value`` in the text of an error.
-
-    Raises:
-        InvalidInput: it is none of these.
-    """
-    if isinstance(value, str):
-        return [speaker(value)]
-    if isinstance(value, BaseMessage):
-        return [value]
-    given = value  # the checkers narrow `value` below, each in its own way
-    if isinstance(value, list | tuple):
-        messages = cast("Sequence[object]", value)
-        if all(isinstance(one, BaseMessage) for one in messages):
-            return [*cast("Sequence[BaseMessage]", messages)]
-    kind = "None" if given is None else type(given).__name__
-    raise InvalidInput(f"{what} must be a text, a message or a list of messages, not {kind}{bridge_hint(given)}")

@@ -22,13 +22,13 @@ from hocket.chat_history.turn import (
     add_missing_results,
     append_partial,
     append_turn,
-    coerce_messages,
     join_messages,
     read_messages,
 )
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, message_chunk_to_message
+from hocket.messages.convert import coerce_messages
 from hocket.runnables import Runnable, RunnableConfig, RunnableSerializable, patch_config
 from hocket.runnables.coercion import coerce_to_runnable
 from hocket.runnables.config_fields import ConfigurableFieldSpec

@@ -11,7 +11,7 @@ from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import add_missing_results, append_partial, append_turn, coerce_messages, read_messages
+from hocket.chat_history.turn import add_missing_results, append_partial, append_turn, read_messages
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
 from hocket.conversation.window import ConversationMemory, Limits, Options, WindowedModel
 from hocket.errors import InvalidInput
@@ -19,6 +19,7 @@ from hocket.errors.hints import LONGEST_NAME, bridge_hint, excerpt, explain_argu
 from hocket.language_models import init_chat_model
 from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
+from hocket.messages.convert import coerce_messages
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.with_run import RunnableWithRun
 

@@ -14,8 +14,7 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from hocket import globals as settings
 from hocket._metering.attempt import LedgerLike
-from hocket._pipeline.books import find_books
-from hocket._pipeline.budget import BudgetLike, make_budget_reservers
+from hocket._pipeline.accounts import BudgetLike, find_books, make_budget_reservers
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.cache_key import model_key
 from hocket._pipeline.call import NO_LIMITS, CallLimits, Next

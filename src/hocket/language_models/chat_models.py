@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, cast
 from uuid import UUID
 
-from hocket._pipeline.books import find_books
+from hocket._pipeline.accounts import find_books
 from hocket._pipeline.call import NO_LIMITS, Call, Next
 from hocket._pipeline.chat_answer import CHAT, as_chunk, rebuild_result
 from hocket._pipeline.compose import compose_chat

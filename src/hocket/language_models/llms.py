@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
-from hocket._pipeline.books import find_books
+from hocket._pipeline.accounts import find_books
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.cache_key import prompt_key
 from hocket._pipeline.call import Call, Next

@@ -27,7 +27,7 @@ from hocket.messages.roles import (
 )
 from hocket.messages.tool_calls import default_tool_parser
 
-__all__ = ["AnyMessage", "MessageLikeRepresentation", "convert_to_messages"]
+__all__ = ["AnyMessage", "MessageLikeRepresentation", "coerce_messages", "convert_to_messages"]
 
 
 def _type_of(value: Any) -> Any:
@@ -188,3 +188,27 @@ def _tool_calls(calls: Any, invalid: list[Any]) -> dict[str, list[Any]]:
         else:
             parsed.append({"id": None, **call, "type": "tool_call"})
     return {"tool_calls": parsed, "invalid_tool_calls": refused}
+
+
+def coerce_messages(value: object, speaker: type[HumanMessage] | type[AIMessage], what: str) -> list[BaseMessage]:
+    """Return a text, a message or a list of messages as messages.
+
+    Args:
+        value: one of the three.
+        speaker: of a text.
+        what: names ``value`` in the text of an error.
+
+    Raises:
+        InvalidInput: it is none of these.
+    """
+    if isinstance(value, str):
+        return [speaker(value)]
+    if isinstance(value, BaseMessage):
+        return [value]
+    given = value  # the checkers narrow `value` below, each in its own way
+    if isinstance(value, list | tuple):
+        messages = cast("Sequence[object]", value)
+        if all(isinstance(one, BaseMessage) for one in messages):
+            return [*cast("Sequence[BaseMessage]", messages)]
+    kind = "None" if given is None else type(given).__name__
+    raise InvalidInput(f"{what} must be a text, a message or a list of messages, not {kind}{bridge_hint(given)}")

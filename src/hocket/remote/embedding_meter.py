@@ -11,8 +11,7 @@ from uuid import UUID
 from hocket._metering.ambient import find_reservers
 from hocket._metering.attempt import LedgerLike, Reserver, TokenNeed
 from hocket._metering.stage import InputCorrection, MeteredAttempt, reserve_first
-from hocket._pipeline.books import find_books
-from hocket._pipeline.budget import BudgetLike, make_budget_reservers
+from hocket._pipeline.accounts import BudgetLike, find_books, make_budget_reservers
 from hocket._pipeline.rate_limit import RateLimitReserver, UsualDuration
 from hocket._runtime.mode import ASYNC, Mode
 from hocket.embeddings.base import EmbeddingRun

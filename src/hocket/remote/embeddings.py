@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from hocket._metering.attempt import LedgerLike
-from hocket._pipeline.budget import BudgetLike
+from hocket._pipeline.accounts import BudgetLike
 from hocket._runtime.portal import run_in_portal
 from hocket.embeddings.base import EmbeddingRun, Embeddings
 from hocket.errors import InvalidInput, InvalidReply

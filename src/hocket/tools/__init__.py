@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hocket.tools.inferred import create_schema_from_function
     from hocket.tools.injected import InjectedToolArg, InjectedToolCallId
     from hocket.tools.render import ToolsRenderer, render_text_description, render_text_description_and_args
+    from hocket.tools.runtime import Runtime, ToolRuntime
     from hocket.tools.signature import FILTERED_ARGS
     from hocket.tools.simple import Tool
     from hocket.tools.structured import StructuredTool
@@ -39,6 +40,7 @@ _LATER = {
     "inferred": "create_schema_from_function",
     "injected": "InjectedToolArg InjectedToolCallId",
     "render": "ToolsRenderer render_text_description render_text_description_and_args",
+    "runtime": "Runtime ToolRuntime",
     "signature": "FILTERED_ARGS",
     "simple": "Tool",
     "structured": "StructuredTool",
@@ -53,10 +55,12 @@ __all__ = [
     "InjectedToolCallId",
     "RetrieverInput",
     "RetryTool",
+    "Runtime",
     "StopRun",
     "StructuredTool",
     "Tool",
     "ToolException",
+    "ToolRuntime",
     "ToolTimeout",
     "ToolsRenderer",
     "arun_tool_calls",

@@ -18,6 +18,7 @@ from hocket.messages.base import copy_containers
 from hocket.tools.inferred import InferredArguments
 from hocket.tools.injected import InjectedToolCallId, is_injected
 from hocket.tools.json_schema import make_json_schema
+from hocket.tools.runtime import is_runtime
 from hocket.tools.signature import Memo, Parameter
 from hocket.tools.typed_dicts import fit_for_pydantic
 
@@ -43,7 +44,9 @@ class Arguments:
         schema: a class or a JSON schema, as `ArgsSchema` has it.
         injected: the names of the arguments that the model never sees.
         call_ids: the names of injected arguments that take the id of the call.
+        runtimes: the names of those that take a `Runtime`.
         required_injected: the names of injected arguments that the application has to give.
+        required_runtimes: the names of those that take a `Runtime`, and have no default.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class Arguments:
     ) -> None:
         self.schema = schema
         self._check = check
-        own = {one.name: one for one in parameters if is_injected(one.annotation)}
+        own = {one.name: one for one in parameters if is_injected(one.annotation) or is_runtime(one.annotation)}
         hidden = {name: hint for name, hint in hints.items() if is_injected(hint)}
         self._undescribed = own.keys() - hidden.keys()  # the function's, of which a schema of its own says nothing
         hidden |= {name: one.annotation for name, one in own.items()}
@@ -64,9 +67,10 @@ class Arguments:
         self.call_ids: frozenset[str] = frozenset(
             name for name, hint in hidden.items() if is_injected(hint, InjectedToolCallId)
         )
-        self.required_injected: frozenset[str] = (
-            frozenset(name for name, one in own.items() if one.is_required) - self.call_ids
-        )
+        self.runtimes: frozenset[str] = frozenset(name for name, hint in hidden.items() if is_runtime(hint))
+        required = frozenset(name for name, one in own.items() if one.is_required)
+        self.required_injected: frozenset[str] = required - self.call_ids - self.runtimes
+        self.required_runtimes: frozenset[str] = required & self.runtimes
 
     def read(self, given: Mapping[str, object]) -> dict[str, object]:
         """Check arguments, and return them as the schema types them.

@@ -19,6 +19,7 @@ from hocket.tools.inferred import create_schema_from_function
 from hocket.tools.json_schema import simplify_schema
 from hocket.tools.names import check_name
 from hocket.tools.run import Job, run_tool
+from hocket.tools.runtime import Runtime
 from hocket.tools.signature import read_signature
 
 __all__ = ["BaseTool", "BaseToolkit", "choose_hook"]
@@ -115,6 +116,11 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         """The JSON schema of a call, as the model sees it. A copy."""
         schema = self.memoize("schema", lambda: simplify_schema(self.arguments.json_schema))
         return {**simplify_schema(schema), "title": self.name, "description": self.description}
+
+    @property
+    def required_injected(self) -> frozenset[str]:
+        """The names of injected arguments that the application has to give."""
+        return self.arguments.required_injected
 
     @property
     def is_single_input(self) -> bool:
@@ -240,7 +246,8 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
 
         Raises:
             ValidationError: they do not fit the schema.
-            InvalidInput: the id of the call is needed, and there is none; or they are neither a text nor a dict.
+            InvalidInput: the id of the call or a `Runtime` is needed, and there is none; or they are neither a text nor a
+                dict.
         """
         arguments = self.arguments
         if isinstance(given, str):
@@ -258,6 +265,12 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
                 raise InvalidInput(
                     f"{self.name} takes an InjectedToolCallId ({name!r}): it must be invoked with a full ToolCall, "
                     "{'type': 'tool_call', 'name': ..., 'args': {...}, 'id': '...'}"
+                )
+        for name in arguments.runtimes:
+            if not isinstance(values.get(name), Runtime) and (name in values or name in arguments.required_runtimes):
+                raise InvalidInput(
+                    f"{self.name} takes a Runtime ({name!r}): an agent gives it; elsewhere it is an argument, "
+                    f"{{{name!r}: Runtime(context=...)}}, or arun_tool_calls(..., context=...) makes it"
                 )
         return arguments.read(values)
 

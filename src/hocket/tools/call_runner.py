@@ -16,6 +16,7 @@ from hocket.runnables import RunnableConfig
 from hocket.tools.base import BaseTool
 from hocket.tools.result_messages import cut_result, make_error_message
 from hocket.tools.run import Job, run_tool
+from hocket.tools.runtime import Runtime
 
 __all__ = ["Call", "CallRunner"]
 
@@ -35,8 +36,10 @@ class CallRunner:
         max_result_chars: of a result; what is longer is cut.
         config: for the run of each tool.
         injected: values of injected arguments, by name.
+        make_runtime: returns what a tool is told of the run, for the id of its call; None: nobody knows.
 
     Attributes:
+        tools: those that may be called now.
         config: the same.
 
     Raises:
@@ -52,33 +55,39 @@ class CallRunner:
         timeouts: Mapping[str, float] | None = None,
         max_result_chars: int | None = None,
         injected: Mapping[str, object] | None = None,
+        make_runtime: Callable[[str], Runtime] | None = None,
     ) -> None:
         if timeout is not None and not timeout > 0:
             raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
         if max_result_chars is not None and not max_result_chars > 0:
             raise InvalidInput(f"max_result_chars is {max_result_chars!r}; it is a number above 0, or None")
-        self._tools = tools
+        self.tools: Mapping[str, BaseTool] = tools
         self._timeout = timeout
         self._timeouts = timeouts or {}
         self._max_result_chars = max_result_chars
         self.config: RunnableConfig = config
         self._injected = injected or {}
+        self._make_runtime = make_runtime
         self._stops: list[tuple[Call, StopRun]] = []
         self._unreturned: dict[str, ToolMessage] = {}  # by the ids of the calls
 
     def get_tool(self, name: str | None) -> BaseTool | None:
         """Return the tool of a name, if there is one."""
-        return self._tools.get(name or "")
+        return self.tools.get(name or "")
 
     def check_injected(self, names: Iterable[str | None]) -> None:
         """Refuse to start where a tool of one of these names would lack what only the application can give.
 
         Raises:
-            InvalidInput: an injected argument is missing.
+            InvalidInput: an injected argument, or the context of a `Runtime`, is missing.
         """
         for name in names:
             tool = self.get_tool(name)
-            missing = sorted(tool.arguments.required_injected - self._injected.keys()) if tool else []
+            if tool is None:
+                continue
+            if self._make_runtime is None and tool.arguments.required_runtimes:
+                raise InvalidInput(f"{name} takes a Runtime: pass context=..., which is its context")
+            missing = sorted(tool.required_injected - self._injected.keys())
             if missing:
                 raise InvalidInput(f"{name} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
 
@@ -134,6 +143,8 @@ class CallRunner:
         hidden = tool.arguments.injected
         given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
         given |= {key: self._injected[key] for key in hidden if key in self._injected}
+        if self._make_runtime is not None and tool.arguments.runtimes:
+            given |= dict.fromkeys(tool.arguments.runtimes, self._make_runtime(call_id))
         seconds = self._timeouts.get(tool.name, self._timeout if tool.timeout is None else tool.timeout)
         job = Job(given, call_id, self.config, timeout=seconds, explain=True)
         try:
@@ -148,9 +159,9 @@ class CallRunner:
         return cast(ToolMessage, output)
 
     def _describe_unknown(self, name: str | None) -> str:
-        near = near_name(name or "", self._tools)
+        near = near_name(name or "", self.tools)
         hint = f" Did you mean {near!r}?" if near else ""
-        return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self._tools) or 'none'}."
+        return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self.tools) or 'none'}."
 
 
 def _is_same(one: Call, other: Call) -> bool:

@@ -12,6 +12,7 @@ from hocket.runnables.batch import Batch
 from hocket.tools.base import BaseTool
 from hocket.tools.call_runner import Call, CallRunner
 from hocket.tools.decorator import tool as make_tool
+from hocket.tools.runtime import Runtime
 
 __all__ = ["arun_tool_calls", "index_by_name", "run_tool_calls"]
 
@@ -28,6 +29,7 @@ async def arun_tool_calls(
     on_result: OnResult | None = None,
     config: RunnableConfig | None = None,
     injected: Mapping[str, object] | None = None,
+    context: object = None,
 ) -> list[ToolMessage]:
     """Run the tool calls of a message, all at once, and return the messages that answer them.
 
@@ -47,13 +49,14 @@ async def arun_tool_calls(
             an awaitable, that is awaited. So a caller that is cancelled has what was finished.
         config: callbacks, tags and metadata for the run of each tool.
         injected: values of injected arguments, by name, for the tools that take them. A model cannot give these.
+        context: of the `Runtime` that tools take which have a parameter of this type; None: there is none.
 
     Returns:
         one message for each call, in order; the unreadable ones come last.
 
     Raises:
-        InvalidInput: two tools of a name; a tool is none; a limit is not above 0; or an injected argument of a tool is
-            missing. Nothing was run.
+        InvalidInput: two tools of a name; a tool is none; a limit is not above 0; or an injected argument of a tool, or
+            its context, is missing. Nothing was run.
         StopRun: a tool raised it, the first by position. The other calls have run to their end; ``results`` has all answers.
 
     Examples:
@@ -70,12 +73,21 @@ async def arun_tool_calls(
         [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else [*message]
     )
     at_once = ensure_config(config).get("max_concurrency") if max_concurrency is None else max_concurrency
+    shared = _copy_shared_config(config)
+
+    def make_runtime(call_id: str) -> Runtime[object]:
+        said = [message] if isinstance(message, AIMessage) else []
+        return Runtime(
+            context=context, injected=injected or {}, messages=said, tool_call_id=call_id or None, config=shared
+        )
+
     runner = CallRunner(
         index_by_name(tools),
-        _copy_shared_config(config),
+        shared,
         timeout=timeout,
         max_result_chars=max_result_chars,
         injected=injected,
+        make_runtime=None if context is None else make_runtime,
     )
     runner.check_injected(call["name"] for call in calls)
 

@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from hocket.errors import InvalidInput
 from hocket.tools.docstrings import parse_docstring
 from hocket.tools.injected import is_injected
+from hocket.tools.runtime import is_runtime
 from hocket.tools.signature import Memo, Parameter, read_signature
 from hocket.tools.typed_dicts import fit_for_pydantic
 
@@ -52,7 +53,7 @@ def create_schema_from_function(
     """Return a pydantic model with the parameters of ``func``.
 
     ``*args: T`` becomes a list, ``**kwargs: T`` allows further arguments of that type. What hocket fills (the config,
-    ``run_manager``, ``callbacks``) is not in it; what is injected is, but not in its JSON schema.
+    a `Runtime`, ``run_manager``, ``callbacks``) is not in it; what is injected is, but not in its JSON schema.
 
     Args:
         model_name: of the model.
@@ -68,7 +69,9 @@ def create_schema_from_function(
     parameters = [
         one
         for one in _list_own_parameters(func)
-        if one.name not in (filter_args or ()) and (include_injected or not is_injected(one.annotation))
+        if one.name not in (filter_args or ())
+        and not is_runtime(one.annotation)
+        and (include_injected or not is_injected(one.annotation))
     ]
     if parse_docstring:
         description, said = _read_docstring(func, parameters, strict=error_on_invalid_docstring)

@@ -13,7 +13,10 @@ from hocket.messages.content import Fields
 from hocket.tools import BaseTool
 from hocket.tools.names import is_tool_name
 
-__all__ = ["find_cut_json", "find_tool", "make_tool_call"]
+__all__ = ["WRITTEN_NAMES", "find_cut_json", "find_tool", "find_written_names", "make_tool_call"]
+
+WRITTEN_NAMES: Final = "written_names"
+"""Under this key of ``response_metadata`` an answer has the names of tools that are none, as the model wrote them."""
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _BEGUN_OBJECT: Final = re.compile(r"\{\s{0,64}\"([^\"\n]{1,100})\"\s{0,64}:")
@@ -32,6 +35,12 @@ def make_tool_call(call: TextCall, tools: Sequence[BaseTool]) -> ToolCall:
         name = call.tool if is_tool_name(call.tool) else _NO_NAME.sub("_", call.tool).strip("_")[:64] or "unknown"
         args = cast(Fields, call.input) if isinstance(call.input, dict) else call.args or {"input": call.input}
     return {"name": name, "args": args, "id": f"call_{new_run_id().hex}", "type": "tool_call"}
+
+
+def find_written_names(calls: Sequence[ToolCall], written: Sequence[TextCall]) -> dict[str, str]:
+    """Return the names that the model wrote and no provider takes, by the ids of the calls."""
+    pairs = zip(calls, written, strict=True)
+    return {one["id"] or "": other.tool for one, other in pairs if not is_tool_name(other.tool)}
 
 
 def find_tool(name: str, tools: Sequence[BaseTool]) -> BaseTool | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from hocket.agents.react.arguments import find_cut_json, make_tool_call
+from hocket.agents.react.arguments import WRITTEN_NAMES, find_cut_json, find_written_names, make_tool_call
 from hocket.agents.react.forms import Code
 from hocket.agents.react.parse import ReActReply, ReadReply, read_text_reply
 from hocket.agents.react.render import (
@@ -169,7 +169,10 @@ class ReActFormat:
             feedback = self._words.feedback[code].replace("{detail}", fault or reading.reply.detail)
             return ReActAnswer(message, code, feedback)
         calls = [make_tool_call(call, tools) for call in reading.calls]
-        return ReActAnswer(_replace_text(message, reading.reply.thought, tool_calls=calls))
+        changes: dict[str, object] = {"tool_calls": calls}
+        if names := find_written_names(calls, reading.calls):
+            changes["response_metadata"] = {**message.response_metadata, WRITTEN_NAMES: names}
+        return ReActAnswer(_replace_text(message, reading.reply.thought, **changes))
 
     def stream_filter(self) -> FinalAnswerFilter:
         """Return what shows, of one reply that comes in pieces, the final answer alone."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, cast
 
 from hocket._json import JSON, JSONObject
+from hocket.agents.react.arguments import WRITTEN_NAMES
 from hocket.agents.react.json_text import write_json
 from hocket.agents.react.labels import LABEL
 from hocket.agents.react.sentences import translate_sentences
@@ -73,16 +74,20 @@ def _write_reply(
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     if not calls:
         return alone + text
+    names = cast("dict[str, str]", message.response_metadata.get(WRITTEN_NAMES) or {})
     lines = [words.thought + text] if text else []
     numbers = [f" {number}" for number in range(1, len(calls) + 1)] if len(calls) > 1 else [""]
     for number, call in zip(numbers, calls, strict=True):
         args = call["args"]
         written = args or "" if isinstance(args, str | None) else _write_input(call["name"] or "", args, tools)
-        lines.append(_write_call(words, number, call["name"] or "", written))
+        lines.append(_write_call(words, number, names.get(call["id"] or "") or call["name"] or "", written))
     for number, call in zip(numbers, calls, strict=True):
         result = results.get(call["id"] or "")
         if result is not None:
-            lines.append(_add_number(words.observation, number) + _set_off(_get_result(result, words)))
+            told = _get_result(result, words)
+            if name := names.get(result.tool_call_id):
+                told = told.replace(repr(call["name"]), repr(name), 1)
+            lines.append(_add_number(words.observation, number) + _set_off(told))
     return "\n".join(lines)
 
 

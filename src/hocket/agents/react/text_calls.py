@@ -23,7 +23,8 @@ _NONE: Final = frozenset({"无", "none", "n/a", "无需", "不需要"})
 _LONGEST_NAME: Final = 200
 
 _WRAPPED: Final = " \t\r\n\u00a0\u3000`\"'*“”.。"
-_CALL: Final = re.compile(r"([^\n()（）\[\]【】{}:：]{1,100}?)([ \t]{0,2})([(（\[【])")
+_NAME: Final = r"[^\n()（）\[\]【】{}:：]{1,100}?"
+_CALL: Final = re.compile(rf"(?:[\[【](?P<boxed>{_NAME})[\]】]|({_NAME}))([ \t]{{0,2}})([(（\[【])")
 _BRACKETS: Final = {"(": "(（", "（": "(（", "[": "[【", "【": "[【"}
 _CLOSING: Final = {"(": ")）", "（": ")）", "[": "]】", "【": "]】"}
 _MARKS: Final = re.compile(r"\\.|[\"'“”()（）\[\]【】{},，]", re.DOTALL)
@@ -87,15 +88,20 @@ def read_input(text: str, mark: str = "") -> str | dict[str, JSON]:
 
 
 def read_call_syntax(text: str) -> tuple[TextCall, int] | None:
-    """Return the call that ``text`` begins with, in call syntax, and where it ends; None: there is none, or it is cut."""
+    """Return the call that ``text`` begins with, in call syntax, and where it ends; None: there is none, or it is cut.
+
+    Name and arguments may each be in brackets, as models copy them from a form: ``[search]([word])``.
+    """
     head = _CALL.match(text)
-    name = clean_name(head[1]) if head else ""
+    name = clean_name(head["boxed"] or head[2]) if head else ""
     if not head or not name:
         return None
-    closing = _find_closing(text, head.end(), head[3])
-    if closing is None or (head[2] and text[closing + 1 :].strip(_WRAPPED)):
+    closing = _find_closing(text, head.end(), head[4])
+    if closing is None or (head[3] and text[closing + 1 :].strip(_WRAPPED)):
         return None
     raw = text[head.end() : closing].strip()
+    if head["boxed"] and raw[:1] in ("[", "【") and raw[-1] in _CLOSING[raw[0]]:
+        raw = raw[1:-1].strip()
     value = read_input(raw)
     if isinstance(value, dict):
         return TextCall(name, value), closing + 1

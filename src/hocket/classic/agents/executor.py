@@ -18,7 +18,7 @@ from hocket.agents.limits import UNREADABLE_CHARS, AgentLimits
 from hocket.agents.middleware import ModelRequest
 from hocket.agents.model_call import FEEDBACK, ModelCaller, bind_tools
 from hocket.agents.react.format import ReActFormat
-from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
+from hocket.agents.result import AgentAction, AgentFinish, AgentStep
 from hocket.classic.agents.planner import UNREADABLE, UNREADABLE_TOOL, ErrorHandling, Plan, Planner, PlanningAgent
 from hocket.classic.memory import BaseChatMemory, BaseMemory
 from hocket.errors import InvalidInput, OutputParserException

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from hocket.agents.react.arguments import find_tool, make_tool_call
 from hocket.agents.react.text_calls import TextCall
-from hocket.agents.steps import AgentAction, AgentFinish, AgentStep
+from hocket.agents.result import AgentAction, AgentFinish, AgentStep
 from hocket.errors import InvalidHook, OutputParserException
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.content import Fields, FieldsView

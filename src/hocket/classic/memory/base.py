@@ -15,11 +15,12 @@ from hocket._databases.writes import finish_write
 from hocket._runtime.definitions import EitherVerb, has_parameter
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import append_turn, coerce_messages, read_messages
+from hocket.chat_history.turn import append_turn, read_messages
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.exchanges import split_open, split_system
 from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, get_buffer_string
+from hocket.messages.convert import coerce_messages
 from hocket.runnables import RunnableConfig
 
 __all__ = ["BaseChatMemory", "BaseMemory"]

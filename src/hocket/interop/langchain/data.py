@@ -10,7 +10,7 @@ import langchain_core.prompt_values as lc_prompt_values
 from langchain_core import agents as lc_agents
 
 from hocket import documents, messages, outputs, prompt_values
-from hocket.agents.steps import AgentAction, AgentFinish
+from hocket.agents.result import AgentAction, AgentFinish
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
 from hocket.interop.langchain.values import (
     chat_result_from_langchain,

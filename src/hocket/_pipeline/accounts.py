@@ -1,6 +1,6 @@
-"""The budgets of a model: what its field takes, and what reserves under them.
+"""The budgets and the ledger of a model: what its fields take, what reserves, and where entries are written.
 
-Few models have one, so `hocket.budgets` is loaded with the first.
+Few models have one, so `hocket.budgets` and `hocket.ledger` are loaded with the first.
 """
 
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BeforeValidator
 
-from hocket._metering.attempt import Reserver
+from hocket._metering.attempt import LedgerLike, Reserver
 
 if TYPE_CHECKING:
     from hocket.budgets import Budget
 
-__all__ = ["BudgetLike", "make_budget_reservers"]
+__all__ = ["BudgetLike", "find_books", "make_budget_reservers"]
 
 
 def make_budget_reservers(budget: "Budget | Sequence[Budget] | None") -> list[Reserver]:
@@ -23,6 +23,22 @@ def make_budget_reservers(budget: "Budget | Sequence[Budget] | None") -> list[Re
     from hocket.budgets.reserver import BudgetReserver
 
     return [BudgetReserver(one) for one in _list_budgets(budget)]
+
+
+def find_books(ledger: LedgerLike | bool | None) -> Sequence[LedgerLike]:
+    """Return the ledger of a model's own, if it has one.
+
+    Args:
+        ledger: its ``ledger`` field.
+
+    Raises:
+        InvalidInput: it is to be the process's, and there is none.
+    """
+    if ledger is True:
+        from hocket.ledger.default_ledger import check_shared  # few models have one
+
+        check_shared()
+    return () if ledger is None or isinstance(ledger, bool) else (ledger,)
 
 
 def _check_budget(value: object) -> object:
