@@ -39,7 +39,7 @@ _SAMPLING = (
 )
 _TOOLS = ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call")
 _LIMITS = ("max_tokens", "min_length", "stop", "seed", "n", "candidate_count")
-_FORMS = ("response_format", "response_mime_type", "reasoning_effort", "extra_body")
+_FORMS = ("response_format", "response_mime_type", "reasoning_effort", "prompt_cache", "extra_body")
 
 VOCABULARY = frozenset((*_SAMPLING, *_TOOLS, *_LIMITS, *_FORMS))
 """The names of the options that models have in common: those of `hocket.language_models.options`, which is loaded later."""

@@ -8,7 +8,7 @@ the other classes what some do; `hocket.language_models.option_policy` decides w
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
@@ -25,6 +25,7 @@ __all__ = [
     "LogprobOptions",
     "Number",
     "PenaltyOptions",
+    "PromptCache",
     "ResponseFormat",
     "SamplingOptions",
     "Stop",
@@ -65,6 +66,10 @@ ResponseFormat = Annotated[dict[str, Any], AfterValidator(_check_form)]
 """OpenAI's ``response_format``: a dict whose ``type`` is a text; a JSON schema has its name and the schema in it."""
 
 
+PromptCache = Literal[True, False, "5m", "1h"]
+"""Whether a prompt is to be kept in the provider's cache, or how long."""
+
+
 class TextOptions(BaseModel, defer_build=True):
     """The options of whatever writes text.
 
@@ -98,6 +103,8 @@ class ChatOptions(TextOptions):
         functions, function_call: tools' deprecated predecessors.
         response_format: the form of the answer: ``{"type": "json_object"}``, or a JSON schema in OpenAI's dict.
         reasoning_effort: none, minimal, low, medium, high …
+        prompt_cache: have the provider keep the prompt for the next call, which begins with it; "5m" and "1h" say how
+            long, where a provider can be told. Nothing is sent where there is nothing to say.
     """
 
     tools: list[dict[str, Any]] | None = None
@@ -106,6 +113,7 @@ class ChatOptions(TextOptions):
     function_call: str | dict[str, Any] | None = None
     response_format: ResponseFormat | None = None
     reasoning_effort: str | None = None
+    prompt_cache: PromptCache | None = None
 
 
 class PenaltyOptions(BaseModel, defer_build=True):

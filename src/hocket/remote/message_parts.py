@@ -84,6 +84,7 @@ def _results_in(message: HumanMessage) -> list[ToolMessage]:
             part.get("content") or "",
             tool_call_id=part.get("tool_use_id") or "",
             status="error" if part.get("is_error") else "success",
+            additional_kwargs={"cache_control": mark} if (mark := part.get("cache_control")) else {},
         )
         for part in message.content
         if isinstance(part, dict) and _is_result(part)

@@ -111,7 +111,7 @@ def merge_fields(body: FieldsView, further: FieldsView, merged: Collection[str] 
     return made
 
 
-_ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "extra_body", "extra_headers"})
+_ELSEWHERE = frozenset({"model", "stop", "tools", "tool_choice", "prompt_cache", "extra_body", "extra_headers"})
 
 
 def rename_fields(fields: FieldsView, known: Mapping[str, object]) -> Fields:

@@ -37,7 +37,7 @@ def request(model: ChatLocal, **given: Any) -> dict[str, Any]:
 
 def test_every_option_is_taken_or_refused() -> None:
     """None is forgotten."""
-    beside = {"extra_body", "tool_choice"}
+    beside = {"extra_body", "tool_choice", "prompt_cache"}
     assert {name for name, *_ in TABLE} | beside == VOCABULARY & ModelOptions.model_fields.keys()
 
 

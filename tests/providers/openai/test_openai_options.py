@@ -55,7 +55,7 @@ TABLE: list[tuple[str, Any, str, str]] = [
     ("web_search_options", {}, "web_search_options", "openai"),
 ]
 NAMES = [f"{name}-{dialect}" for name, _, _, dialect in TABLE]
-NOT_IN_THE_TABLE = {"extra_body", "tool_choice", "functions", "function_call"}  # tested below: no fields of their own
+NOT_IN_THE_TABLE = {"extra_body", "tool_choice", "functions", "function_call", "prompt_cache"}  # no fields of their own
 
 ZEROS: list[tuple[str, Any]] = [
     *((name, 0.0) for name in ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty")),

@@ -6,24 +6,20 @@ decide themselves (``adaptive``), older ones take a budget of tokens.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields, FieldsView
-from hocket.providers.anthropic.content import MARK, encode_content
+from hocket.providers.anthropic.content import encode_content
+from hocket.providers.anthropic.marks import check_marks, place_marks
 from hocket.providers.anthropic.options import AnthropicOptions
 from hocket.providers.anthropic.tools import encode_tools
 from hocket.remote.options import write_options
 from hocket.remote.turns import join_turns, split_instructions
 
 __all__ = ["encode_conversation", "encode_request"]
-
-
-MARKS = 4
-"""Blocks that may be marked for the cache, at most."""
 
 _ELSEWHERE = (
     *("reasoning_effort", "response_format", "parallel_tool_calls", "thinking", "output_config"),
@@ -66,7 +62,9 @@ def encode_request(
         body["output_config"] = {**body.get("output_config", {}), "format": _encode_format(options.response_format)}
     if stream:
         body["stream"] = True
-    _check_marks({**body, **(options.extra_body or {})})
+    further = options.extra_body or {}
+    body = place_marks(body, further, options.prompt_cache)
+    check_marks({**body, **further})
     return body
 
 
@@ -127,25 +125,3 @@ def _encode_format(form: FieldsView) -> Fields:
             provider="anthropic",
         )
     return {"type": "json_schema", "schema": form.get("json_schema", form).get("schema", {})}
-
-
-def _check_marks(body: Fields) -> None:
-    turns = [turn["content"] for turn in body["messages"]]
-    parts = [body, *_dicts_in([body.get("system"), body.get("tools"), *turns])]
-    marked = sum(MARK in part for part in parts)
-    if marked > MARKS:
-        raise InvalidInput(
-            f"{marked} blocks are marked for the cache ({MARK}), and the API takes {MARKS}; a mark covers all that stands "
-            "before it, so keep the last ones"
-        )
-
-
-def _dicts_in(contents: Iterable[object]) -> list[Fields]:
-    """Return the blocks of contents, those inside of tools' results too."""
-    found: list[Fields] = []
-    for content in contents:
-        for block in cast("Sequence[object]", content) if isinstance(content, list) else ():
-            if isinstance(block, dict):
-                part = cast(Fields, block)
-                found += [part, *_dicts_in([part.get("content")])]
-    return found

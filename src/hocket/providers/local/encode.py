@@ -27,7 +27,9 @@ from hocket.providers.local.options import CallOptions
 __all__ = ["encode_messages", "encode_request"]
 
 _WORDS = {"repetition_penalty": "repeat_penalty"}  # the runtime's own names
-_ELSEWHERE = frozenset({"model", "tools", "tool_choice", "extra_body"})  # what does not go in under its name
+_ELSEWHERE = frozenset(
+    {"model", "tools", "tool_choice", "prompt_cache", "extra_body"}
+)  # what does not go in under its name
 
 # Blocks of a reply that say nothing as text: its tool calls travel beside the content, its reasoning is not sent back.
 _UNSPOKEN = frozenset({"reasoning", "thinking", "redacted_thinking", "tool_call", "tool_use", "tool_call_chunk"})

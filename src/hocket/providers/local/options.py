@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from hocket.language_models.options import ResponseFormat, SamplingOptions, TextOptions
+from hocket.language_models.options import PromptCache, ResponseFormat, SamplingOptions, TextOptions
 
 __all__ = ["CallOptions", "ModelOptions"]
 
@@ -54,6 +54,7 @@ class ModelOptions(SamplingOptions, TextOptions):
         seed: the same seed gives the same answer to the same conversation, unless another request runs beside it.
         stop: end the answer before any of these strings.
         tools, tool_choice, response_format: as OpenAI writes them.
+        prompt_cache: as every chat model takes it. The runtime keeps the last prompt whatever it says.
         extra_body: further fields of the runtime's request, as they are.
     """
 
@@ -67,6 +68,7 @@ class ModelOptions(SamplingOptions, TextOptions):
     tools: Tools | None = None
     tool_choice: str | bool | list[str] | dict[str, Any] | None = None
     response_format: ResponseFormat | None = None
+    prompt_cache: PromptCache | None = None
 
 
 class CallOptions(ModelOptions):

@@ -11,6 +11,7 @@ from hocket.messages import BaseMessage
 from hocket.messages.content import FieldsView
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.providers.openai.api import ChatAPI, RequestFacts
+from hocket.providers.openai.cache_key import name_prompt
 from hocket.providers.openai.chat_completions import CHAT_COMPLETIONS
 from hocket.providers.openai.options import OF_COMPLETIONS, OF_RESPONSES, ModelOptions
 from hocket.providers.openai.service import OpenAIService
@@ -113,7 +114,9 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
             messages = prepend_instructions(messages)
         usage = dialect.stream_usage if self.stream_usage is None else self.stream_usage
         facts = RequestFacts(dialect, stream, usage, can_reason=profile.get("reasoning_output", True))
-        return self._post_to_api("", options.model, self._api.encode(messages, options, facts))
+        body = self._api.encode(messages, options, facts)
+        body = name_prompt(body, messages, options) if dialect.cache_key else body
+        return self._post_to_api("", options.model, body)
 
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest | None:
         body = self._api.encode_count(messages, tools, self.model)

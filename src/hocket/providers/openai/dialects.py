@@ -39,6 +39,7 @@ class Dialect(Endpoint):
         audio_as_url: whether recordings are sent as ``data:`` URLs.
         takes_video: whether it knows the part ``video_url``.
         holds_to_schema: whether it knows the response format ``json_schema``.
+        cache_key: whether it takes ``prompt_cache_key``, by which a prompt finds the machine that has its beginning.
         tool_choices: the choices among tools that it heeds; where names are not among them, only the named are offered.
     """
 
@@ -55,6 +56,7 @@ class Dialect(Endpoint):
     audio_as_url: bool = False
     takes_video: bool = False
     holds_to_schema: bool = True
+    cache_key: bool = False
     tool_choices: frozenset[ToolChoiceKind] = frozenset(ToolChoiceKind) - {ToolChoiceKind.SUBSET}
 
     @cached_property
@@ -66,7 +68,7 @@ class Dialect(Endpoint):
 _BEYOND = VOCABULARY - {
     *("temperature", "max_tokens", "top_p", "seed", "stop", "n", "frequency_penalty", "presence_penalty", "logit_bias"),
     *("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format"),
-    *("reasoning_effort", "logprobs", "top_logprobs", "extra_body"),
+    *("reasoning_effort", "logprobs", "top_logprobs", "prompt_cache", "extra_body"),
 }
 """Options that are not of OpenAI's format."""
 
@@ -82,6 +84,7 @@ _AZURE = Dialect(
     root="/openai/v1",
     deployments=True,
     token_limit="max_completion_tokens",
+    cache_key=True,
     tool_choices=frozenset(ToolChoiceKind),
 )
 
@@ -96,6 +99,7 @@ _ALL = (
         key_variables=("OPENAI_API_KEY",),
         account_variables={"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"},
         token_limit="max_completion_tokens",
+        cache_key=True,
         tool_choices=frozenset(ToolChoiceKind),
     ),
     _AZURE,

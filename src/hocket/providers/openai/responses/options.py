@@ -16,6 +16,7 @@ _TAKEN = frozenset(
     {
         *("temperature", "max_tokens", "top_p", "logprobs", "top_logprobs", "tools", "tool_choice", "extra_body"),
         *("parallel_tool_calls", "functions", "function_call", "response_format", "reasoning_effort"),
+        "prompt_cache",
     }
 )
 REFUSED = (VOCABULARY - _TAKEN) | OF_COMPLETIONS
