@@ -15,6 +15,7 @@ from hocket.testing.blocking import assert_no_blocking
 from hocket.testing.cassettes import cassette
 from hocket.testing.clock import VirtualClock, virtual_clock
 from hocket.testing.network import no_network
+from hocket.testing.prefix import assert_prefix_stable, prefix_share
 from hocket.testing.recorded import recorded
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ __all__ = [
     "Vectors",
     "VirtualClock",
     "assert_no_blocking",
+    "assert_prefix_stable",
     "cassette",
     "no_network",
+    "prefix_share",
     "recorded",
     "serve",
     "virtual_clock",
