@@ -277,23 +277,23 @@ def test_usage_as_a_table_and_as_json(hocket: Run, tmp_path: Path) -> None:
     ledger = SQLiteLedger(path)
     fill(
         ledger,
-        entry(1, cost=Decimal("0.25"), input_tokens=10, output_tokens=2, metadata={"tenant": "acme"}),
+        entry(1, cost=Decimal("0.25"), input_tokens=10, cache_read=4, output_tokens=2, metadata={"tenant": "acme"}),
         entry(2, outcome="failed", metadata={"tenant": "globex"}),
     )
     ledger.close()
     done = hocket("usage", str(path), "--by", "model,tenant")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "model  tenant  calls  failed  cached  open  input  output      cost",
-        "m      acme        1       0       0     0     10       2   $0.2500",
-        "m      globex      1       1       0     0      0       0  $0.0000+",
+        "model  tenant  calls  failed  cached  open  input  cached_share  output      cost",
+        "m      acme        1       0       0     0     10           40%       2   $0.2500",
+        "m      globex      1       1       0     0      0             -       0  $0.0000+",
     ]
     lines: list[dict[str, Any]] = [
         json.loads(line) for line in hocket("usage", str(path), "--by", "tenant", "--json").stdout.splitlines()
     ]
-    assert [(line["group"], line["cost"]) for line in lines] == [
-        ({"tenant": "acme"}, "0.25"),
-        ({"tenant": "globex"}, "0"),
+    assert [(line["group"], line["cost"], line["cached_share"]) for line in lines] == [
+        ({"tenant": "acme"}, "0.25", 0.4),
+        ({"tenant": "globex"}, "0", None),
     ]
     assert hocket("usage", str(path), "--since", "1h").stdout.count("\n") == 1
 

@@ -86,7 +86,7 @@ def test_totals(ledger: Ledger) -> None:
     """Sums of groups, the dearest first; what has no price is counted, and not taken for free."""
     fill(
         ledger,
-        entry(1, cost=Decimal("0.1"), input_tokens=1, output_tokens=2),
+        entry(1, cost=Decimal("0.1"), input_tokens=1, cache_read=1, output_tokens=2),
         entry(2, cost=Decimal("0.2"), input_tokens=3, outcome="failed", estimated=True),
         entry(3, model="dear", cost=Decimal(5)),
         entry(4, model="new"),
@@ -97,6 +97,8 @@ def test_totals(ledger: Ledger) -> None:
     assert [one.group for one in (dear, m, new)] == [{"model": "dear"}, {"model": "m"}, {"model": "new"}]
     assert (m.calls, m.failed, m.cached, m.open, m.unpriced, m.estimated) == (4, 1, 1, 1, 1, 1)
     assert (m.input_tokens, m.output_tokens, m.served_tokens, m.cost) == (4, 2, 9, Decimal("0.3"))
+    assert (m.cached_share, dear.cached_share) == (0.25, None)
+    assert [one.cached_share for one in ledger.entries(model="m")][:3] == [1.0, 0.0, None]
     [total] = ledger.total()
     assert (total.calls, total.cost, total.unpriced) == (6, Decimal("5.3"), 2)
     assert ledger.total(model="nobody")[0].calls == 0

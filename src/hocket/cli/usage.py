@@ -21,7 +21,7 @@ __all__ = ["HELP", "configure", "run"]
 HELP = "Show what a ledger says was used, and what it cost."
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_COLUMNS = ("calls", "failed", "cached", "open", "input_tokens", "output_tokens", "cost")
+_COLUMNS = ("calls", "failed", "cached", "open", "input_tokens", "cached_share", "output_tokens", "cost")
 
 
 def _parse_age(text: str) -> timedelta:
@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _to_json(total: "LedgerTotal") -> dict[str, object]:
-    return {name: str(value) if isinstance(value, Decimal) else value for name, value in vars(total).items()}
+    said = {name: str(value) if isinstance(value, Decimal) else value for name, value in vars(total).items()}
+    return {**said, "cached_share": total.cached_share}
 
 
 def _write_table(names: list[str], totals: "list[LedgerTotal]") -> Iterator[str]:
@@ -82,4 +83,5 @@ def _write_table(names: list[str], totals: "list[LedgerTotal]") -> Iterator[str]
 def _write_numbers(total: "LedgerTotal") -> list[str]:
     """Return the numbers of a row; a cost that is not all is marked with a plus sign."""
     cost = f"${total.cost:.4f}" + ("+" if total.unpriced else "")
-    return [*(str(getattr(total, name)) for name in _COLUMNS if name != "cost"), cost]
+    share = "-" if total.cached_share is None else f"{total.cached_share:.0%}"
+    return [*({"cost": cost, "cached_share": share}.get(name) or str(getattr(total, name)) for name in _COLUMNS)]

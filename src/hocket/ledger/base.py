@@ -50,6 +50,11 @@ class LedgerTotal:
     unpriced: int = 0
     estimated: int = 0
 
+    @property
+    def cached_share(self) -> float | None:
+        """How much of the input was read from the providers' caches, from 0 to 1; None: there was no input."""
+        return self.cache_read / self.input_tokens if self.input_tokens else None
+
     def add(self, entry: LedgerEntry) -> None:
         """Add an entry."""
         self.calls += 1

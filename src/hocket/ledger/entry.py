@@ -67,6 +67,11 @@ class LedgerEntry:
     request_id: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    @property
+    def cached_share(self) -> float | None:
+        """How much of the input was read from the provider's cache, from 0 to 1; None: the answer told of no input."""
+        return self.cache_read / self.input_tokens if self.input_tokens else None
+
     def __getitem__(self, name: str) -> Any:
         """Return a column, or an entry of the metadata; None: there is none."""
         return getattr(self, name) if name in COLUMNS else self.metadata.get(name)
