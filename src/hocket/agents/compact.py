@@ -2,7 +2,11 @@
 
 What is said twice, or matters least, goes first: old results lose all but their beginning, old thoughts become one line,
 then whole exchanges before the question go, the oldest first. The question and the calls stay, each with its result, and
-the last exchange is not touched before all else is. It stops as soon as the rest fits. The history keeps everything.
+the last exchange is not touched before all else is. The history keeps everything.
+
+What changes is not in the provider's prompt cache any more, nor is all that stands behind it. So a caller may have it go
+further than it has to (``aim``), from the oldest on, where that costs old results and thoughts only: the next steps then
+begin alike. What was cut once is left alone until nothing else can be: it would change the beginning for a few tokens.
 
 Reasoning that a provider has signed, or has an id for, stays: its API refuses a conversation in which it was changed.
 """
@@ -27,6 +31,7 @@ __all__ = ["Compaction", "compact", "count_tokens_by_bytes"]
 
 _RESULT_CHARS = 200  # that an old result keeps
 _LONG_THOUGHT = 50  # tokens, counted by bytes
+_CUT = "compacted"  # under this key of ``response_metadata``, a result says that it was cut here
 _ROUNDS = 8  # of counting what was saved, where a counter does not just add up its messages
 _REASONING = ("reasoning_content", "reasoning")  # where servers of OpenAI's format have it, as plain text
 
@@ -37,6 +42,9 @@ _SUMMARIES = {  # of a thought that led to a call, and of another
     ),
     "zh": ("推理摘要: 经考虑后决定使用工具{}并获得结果", "推理摘要: 经考虑后获得结果"),
 }
+
+Cut = Callable[[ToolMessage, int], ToolMessage]
+"""How a result is cut to so many characters: as `cut_result` does. One that has no more comes back as it is."""
 
 Change = dict[int, BaseMessage | None]
 """What becomes of messages, by their index; None: they are left out."""
@@ -62,6 +70,8 @@ def compact(
     max_tokens: int,
     count: TokenCounter = "approximate",
     *,
+    aim: int | None = None,
+    cut: Cut = cut_result,
     language: Literal["en", "zh"] = "en",
 ) -> Compaction:
     """Return a conversation with as little taken from it as fits a limit, or all that may be taken.
@@ -73,6 +83,9 @@ def compact(
         messages: the conversation; not changed.
         max_tokens: that it may have.
         count: what counts them, as `trim_messages` takes it.
+        aim: tokens to go down to where it has more than ``max_tokens``, by cutting old results and thoughts alone; None:
+            as many as ``max_tokens``.
+        cut: how a result is cut.
         language: of the line that takes the place of a thought, "en" or "zh".
 
     Raises:
@@ -82,22 +95,13 @@ def compact(
         raise InvalidInput(f"max_tokens is {max_tokens}; it is 0 or more")
     if language not in _SUMMARIES:
         raise InvalidInput(f"language is {language!r}; it is 'en' or 'zh'")
-    counter = list_counter(count)
-    before = total = counter([*messages])
-    if total <= max_tokens:
-        return Compaction([*messages], 0, 0)
-    now: list[BaseMessage | None] = [*messages]
-    kept = [*messages]
-    changes = _Plan(messages, language).list_changes()
-    for _ in range(_ROUNDS):
-        excess = total - max_tokens
-        while excess > 0 and (change := next(changes, None)) is not None:
-            excess -= _apply(now, change, counter)
-        kept = [message for message in now if message is not None]
-        total = counter(kept)
-        if total <= max_tokens or excess > 0:  # it fits, or nothing is left to change
-            break
-    return Compaction(kept, before - total, max(0, total - max_tokens))
+    work = _Work(messages, list_counter(count))
+    before = work.total
+    if before > max_tokens:
+        plan = _Plan(messages, language, cut)
+        work.apply(plan.list_light(), max_tokens if aim is None else min(aim, max_tokens))
+        work.apply(plan.list_heavy(), max_tokens)
+    return Compaction(work.kept, before - work.total, max(0, work.total - max_tokens))
 
 
 def count_tokens_by_bytes(messages: Sequence[BaseMessage]) -> int:
@@ -119,39 +123,72 @@ def _count_bytes(message: BaseMessage) -> int:
     return sum(len(text.encode(errors="replace")) for text in texts)
 
 
-def _apply(now: list[BaseMessage | None], change: Change, counter: Callable[[list[BaseMessage]], int]) -> int:
-    """Make a change, if it saves something, and return how many tokens."""
-    saved = 0
-    for index, new in change.items():
-        old = now[index]
-        saved += counter([old]) if old is not None else 0
-        saved -= counter([new]) if new is not None else 0
-    if saved <= 0:
-        return 0
-    for index, new in change.items():
-        now[index] = new
-    return saved
+class _Work:
+    """A conversation that becomes shorter.
+
+    Attributes:
+        kept: what there is of it now.
+        total: its tokens.
+    """
+
+    def __init__(self, messages: Sequence[BaseMessage], counter: Callable[[list[BaseMessage]], int]) -> None:
+        self.kept = [*messages]
+        self.total = counter(self.kept)
+        self._now: list[BaseMessage | None] = [*messages]
+        self._counter = counter
+
+    def apply(self, changes: Iterator[Change], limit: int) -> None:
+        """Make as many of ``changes`` as fit a limit, or all."""
+        for _ in range(_ROUNDS):
+            excess = self.total - limit
+            if excess <= 0:
+                break
+            while excess > 0 and (change := next(changes, None)) is not None:
+                excess -= self._make(change)
+            self.kept = [message for message in self._now if message is not None]
+            self.total = self._counter(self.kept)
+            if excess > 0:  # nothing is left to change
+                break
+
+    def _make(self, change: Change) -> int:
+        """Make a change, if it saves something, and return how many tokens."""
+        saved = 0
+        for index, new in change.items():
+            old = self._now[index]
+            saved += self._counter([old]) if old is not None else 0
+            saved -= self._counter([new]) if new is not None else 0
+        if saved <= 0:
+            return 0
+        for index, new in change.items():
+            self._now[index] = new
+        return saved
 
 
 class _Plan:
     """What may be done to a conversation."""
 
-    def __init__(self, messages: Sequence[BaseMessage], language: str) -> None:
+    def __init__(self, messages: Sequence[BaseMessage], language: str, cut: Cut) -> None:
         self._messages = messages
+        self._cut = cut
         self._roles: Sequence[Role] = roles_of(messages)
         self._summaries = _SUMMARIES[language]
         self._question = self._find_question()
         length = len(messages)
         self._last = next((index for index in reversed(range(length)) if calls_of(messages[index])), length)
 
-    def list_changes(self) -> Iterator[Change]:
-        """Yield the changes, those that hurt least first."""
-        old, recent = range(self._last), range(self._last, len(self._messages))
+    def list_light(self) -> Iterator[Change]:
+        """Yield the changes that take nothing from the last exchange, and no exchange whole; from the oldest on."""
+        old = range(self._last)
         yield from self._cut_results(old)
         yield from self._shorten_thoughts(old)
+
+    def list_heavy(self) -> Iterator[Change]:
+        """Yield the others, those that hurt least first."""
+        recent = range(self._last, len(self._messages))
         yield from self._drop_exchanges()
         yield from self._cut_results(recent)
         yield from self._shorten_thoughts(recent)
+        yield from self._cut_results(range(len(self._messages)), once_more=True)
 
     def _find_question(self) -> int:
         """Return the index of the last question, or of the first of several in a row; 0: there is none.
@@ -164,12 +201,16 @@ class _Plan:
             index -= 1
         return index
 
-    def _cut_results(self, part: range) -> Iterator[Change]:
+    def _cut_results(self, part: range, *, once_more: bool = False) -> Iterator[Change]:
+        """Yield the results that become shorter, those that an earlier compaction has cut ``once_more`` or not at all."""
         for index in part:
-            if self._roles[index] == "tool":
-                message = cast(ToolMessage, self._messages[index])
-                if (short := cut_result(message, _RESULT_CHARS)) is not message:
-                    yield {index: short}
+            if self._roles[index] != "tool":
+                continue
+            message = cast(ToolMessage, self._messages[index])
+            if bool(message.response_metadata.get(_CUT)) is not once_more:
+                continue
+            if (short := self._cut(message, 0 if once_more else _RESULT_CHARS)) is not message:
+                yield {index: short.model_copy(update={"response_metadata": {**short.response_metadata, _CUT: True}})}
 
     def _shorten_thoughts(self, part: range) -> Iterator[Change]:
         """Thoughts are what a reply says beside its calls, or instead of any, where it is not the answer."""
