@@ -6,16 +6,18 @@ leaves out is derived from the other, so that both kinds of code can use it.
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from hocket._databases.writes import finish_write
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.definitions import Twins, has_own_definition
-from hocket._runtime.mode import ASYNC, BLOCKING, drive
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.chat_history.exclusive import Exclusive
+from hocket.errors import InvalidInput
+from hocket.errors.hints import bridge_hint, excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 
-__all__ = ["BaseChatMessageHistory"]
+__all__ = ["BaseChatMessageHistory", "append_messages", "read_messages"]
 
 
 class _Messages:
@@ -30,6 +32,9 @@ class _Messages:
         if not has_own_definition(type(history), BaseChatMessageHistory, "aget_messages"):
             raise _missing(history, "messages or aget_messages")
         return drive(BLOCKING.call_async(history.aget_messages))
+
+
+History = TypeVar("History", bound="BaseChatMessageHistory")
 
 
 class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
@@ -143,6 +148,28 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
         """
         return Exclusive(self, self.exclusive_key, timeout)
 
+    async def afork(self, into: History, *, at: int | str | None = None) -> History:
+        """Copy the conversation, or its beginning, into another history, where it can go on in another way.
+
+        The messages are copied as they are: calls that wait for a person wait there, too, and ``Resume`` decides them in
+        each history for itself. It is one read of this history and one turn of the other.
+
+        Args:
+            into: the other history, of any store. It has to be empty, and nobody else may write to it meanwhile.
+            at: how many messages are copied, as in ``messages[:at]``; or the id of the last one; None: all.
+
+        Returns:
+            ``into``.
+
+        Raises:
+            InvalidInput: ``into`` is no history, or not empty; or there is no such place in this one. Nothing is copied.
+        """
+        return await _fork(ASYNC, self, into, at)
+
+    def fork(self, into: History, *, at: int | str | None = None) -> History:
+        """Copy the conversation, or its beginning, into another history. See `afork`."""
+        return drive(_fork(BLOCKING, self, into, at))
+
     def close(self) -> None:
         """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""
 
@@ -153,6 +180,49 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
     def __str__(self) -> str:
         """Return the conversation as text, ``Role: text`` a line."""
         return get_buffer_string(self.messages)
+
+
+async def read_messages(mode: Mode, history: BaseChatMessageHistory) -> list[BaseMessage]:
+    """Return the messages of a history, in a list of the caller's own."""
+    return list(await history.aget_messages() if mode.is_async else history.messages)
+
+
+async def append_messages(mode: Mode, history: BaseChatMessageHistory, turn: Sequence[BaseMessage]) -> None:
+    """Append a turn to a history."""
+    if mode.is_async:
+        await history.aadd_messages(turn)
+    else:
+        history.add_messages(turn)
+
+
+async def _fork(mode: Mode, source: BaseChatMessageHistory, into: History, at: int | str | None) -> History:
+    if not isinstance(into, BaseChatMessageHistory):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"into is {excerpt(into)}; it is an empty history{bridge_hint(into)}")
+    messages = await read_messages(mode, source)
+    kept = messages[: _find_end(messages, at)]
+    if there := len(await read_messages(mode, into)):
+        raise InvalidInput(f"{into!r:.200} has {there} messages; a conversation is forked into an empty history")
+    if kept:
+        await append_messages(mode, into, kept)
+    return into
+
+
+def _find_end(messages: Sequence[BaseMessage], at: object) -> int | None:
+    """Return where a fork ends, as the end of a slice."""
+    if isinstance(at, str):
+        places = [place for place, message in enumerate(messages, 1) if message.id == at]
+        if len(places) != 1:
+            found = f"{len(places)} messages" if places else "no message"
+            raise InvalidInput(
+                f"{found} of this conversation have the id {excerpt(at)}; at is the id of one, or a number"
+            )
+        return places[0]
+    if at is None or (isinstance(at, int) and not isinstance(at, bool) and abs(at) <= len(messages)):
+        return at
+    raise InvalidInput(
+        f"at is {excerpt(at)}, and the conversation has {len(messages)} messages; at is a number of them, as in "
+        "messages[:at], or the id of the last one to copy"
+    )
 
 
 def _missing(history: BaseChatMessageHistory, names: str) -> NotImplementedError:

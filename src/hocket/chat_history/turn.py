@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hocket._pipeline.answer import PARTIAL
 from hocket._runtime.mode import Mode
-from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.base import BaseChatMessageHistory, append_messages
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.repair import is_empty, repair_history, validate_history
 from hocket.message_toolkit.turns import match_calls
@@ -16,15 +16,9 @@ __all__ = [
     "append_turn",
     "join_messages",
     "make_partial",
-    "read_messages",
 ]
 
 _NO_ANSWERS = ("orphaned_result", "duplicate_result")
-
-
-async def read_messages(mode: Mode, history: BaseChatMessageHistory) -> list[BaseMessage]:
-    """Return the messages of a history, in a list of the caller's own."""
-    return list(await history.aget_messages() if mode.is_async else history.messages)
 
 
 async def append_turn(
@@ -34,11 +28,7 @@ async def append_turn(
     answers = [message for message in answered if not is_empty(message)]
     if not answers:
         return
-    turn = [*(message for message in asked if not is_empty(message)), *answers]
-    if mode.is_async:
-        await history.aadd_messages(turn)
-    else:
-        history.add_messages(turn)
+    await append_messages(mode, history, [*(message for message in asked if not is_empty(message)), *answers])
 
 
 async def append_partial(

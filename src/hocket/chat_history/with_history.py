@@ -17,13 +17,12 @@ from pydantic import ConfigDict, Field, SkipValidation
 
 from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
-from hocket.chat_history.base import BaseChatMessageHistory
+from hocket.chat_history.base import BaseChatMessageHistory, read_messages
 from hocket.chat_history.turn import (
     add_missing_results,
     append_partial,
     append_turn,
     join_messages,
-    read_messages,
 )
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint

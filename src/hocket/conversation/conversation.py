@@ -11,7 +11,8 @@ from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.stream import Producer, Sink
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import add_missing_results, append_partial, append_turn, read_messages
+from hocket.chat_history.base import read_messages
+from hocket.chat_history.turn import add_missing_results, append_partial, append_turn
 from hocket.conversation.reading import ConversationStream, Reading, SyncConversationStream
 from hocket.conversation.window import ConversationMemory, Limits, Options, WindowedModel
 from hocket.errors import InvalidInput

@@ -11,7 +11,7 @@ from hocket import chat_history
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from tests.chat_history.conftest import postgres_url, redis_url, table
 
-__all__ = ["Store", "postgres_url", "redis_url", "shared_store", "store", "table"]
+__all__ = ["STORES", "Store", "make_store", "postgres_url", "redis_url", "shared_store", "store", "table"]
 
 
 @dataclass
@@ -48,8 +48,9 @@ _SHARED: dict[str, Callable[[pytest.FixtureRequest, Path], str]] = {
 }
 
 
-def _make_store(request: pytest.FixtureRequest, path: Path) -> Iterator[Store]:
-    make = _SHARED.get(request.param)
+def make_store(request: pytest.FixtureRequest, path: Path, kind: str = "") -> Iterator[Store]:
+    """Yield a conversation in the store of a kind, by default that of the request; it is gone afterwards."""
+    make = _SHARED.get(kind or request.param)
     made = Store(make(request, path / "talk") if make else "")
     yield made
     history = made.open()
@@ -57,13 +58,16 @@ def _make_store(request: pytest.FixtureRequest, path: Path) -> Iterator[Store]:
     history.close()
 
 
-@pytest.fixture(params=["memory", *_SHARED])
+STORES = ["memory", *_SHARED]
+
+
+@pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A conversation in each store, gone afterwards."""
-    yield from _make_store(request, tmp_path)
+    yield from make_store(request, tmp_path)
 
 
 @pytest.fixture(params=list(_SHARED))
 def shared_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A conversation in each store that processes can share, gone afterwards."""
-    yield from _make_store(request, tmp_path)
+    yield from make_store(request, tmp_path)

@@ -15,7 +15,8 @@ from hocket._databases.writes import finish_write
 from hocket._runtime.definitions import EitherVerb, has_parameter
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
-from hocket.chat_history.turn import append_turn, read_messages
+from hocket.chat_history.base import read_messages
+from hocket.chat_history.turn import append_turn
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.exchanges import split_open, split_system
 from hocket.message_toolkit.repair import is_empty

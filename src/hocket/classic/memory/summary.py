@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.mode import Mode
-from hocket.chat_history.turn import read_messages
+from hocket.chat_history.base import read_messages
 from hocket.classic.memory.base import BaseChatMemory
 from hocket.errors import EmptyResponse, InvalidInput, SummaryTooLong
 from hocket.language_models import BaseLanguageModel
