@@ -1,0 +1,193 @@
+"""Skills: folders of instructions that a model reads when it needs them.
+
+A skill is a folder with a ``SKILL.md``: a front matter with ``name`` and ``description``, then Markdown for the model,
+which may name further files of the folder. The model is shown names and descriptions, in the description of one tool,
+``load_skill``, which gives the rest. Instructions are read when the tool is made: so a mistake is found before any model
+is asked, and all runs see the same. Nothing of a skill is run.
+
+A skill may come from a stranger, and the tool shows files to a model: so no path leads out of the folder of a skill, also
+not by a link.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, cast
+
+from hocket.errors import InvalidInput, MissingDependency, ToolException
+from hocket.errors.hints import excerpt, near_name_hint, shorten
+from hocket.tools import BaseTool, StructuredTool
+
+__all__ = ["Skill", "SkillPaths", "make_skill_tool", "read_skills"]
+
+SkillPaths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A folder of skills, or several."""
+
+_FILE = "SKILL.md"
+_SHOWN = 200  # characters of a description that the model is shown
+_MOST_SHOWN = 30  # skills with their descriptions
+_LARGEST_FILE = 1_000_000  # bytes
+
+# A line that YAML reads as a name and a text; what may mean more is left to a reader of YAML.
+_PLAIN_LINE = re.compile(r"""([A-Za-z_][\w-]*):[ \t]+([^\s\[\]{}>|&*!%@`"'#?,-](?:(?!\s\#).)*)""")
+
+_HINT = (
+    "Load the instructions of a skill before you do what the skill is for. With `file`, load a text file of the skill "
+    "that its instructions name. The skills:"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """A skill.
+
+    Attributes:
+        name: 1 to 64 characters of ``a-z``, ``0-9`` and ``-``.
+        description: what it is for, 1 to 1,024 characters.
+        body: the instructions.
+        folder: its own, without links.
+    """
+
+    name: str
+    description: str
+    body: str
+    folder: Path
+
+
+def make_skill_tool(paths: SkillPaths) -> BaseTool:
+    """Return the tool ``load_skill(name, file=None)``, by which a model reads skills.
+
+    The skills are read now, in this thread: in an event loop, have a worker thread call this. A further file is read when
+    the model asks for it, by async runs in a worker thread.
+
+    Args:
+        paths: a folder, or several; each of their sub-folders with a ``SKILL.md`` is a skill.
+
+    Raises:
+        InvalidInput: a folder is not there or has no skill, two skills have one name, or a ``SKILL.md`` cannot be used:
+            the text names the file and the line.
+        MissingDependency: a front matter is more than lines of ``key: value``, and the extra ``yaml`` is not installed.
+    """
+    skills = {skill.name: skill for skill in read_skills(paths)}
+
+    def load_skill(
+        name: Annotated[str, "the name of the skill"],
+        file: Annotated[str | None, "a file of the skill, by its path in it; default: the instructions"] = None,
+    ) -> str:
+        skill = skills.get(name)
+        if skill is None:
+            raise ToolException(f"there is no skill {excerpt(name)}; {near_name_hint(name, skills)}")
+        return skill.body if file is None else _read_text(skill.folder, file)
+
+    if len(skills) > _MOST_SHOWN:
+        description = f"{_HINT} {', '.join(skills)}"
+    else:
+        description = "\n".join([_HINT, *(f"- {one}: {shorten(skills[one].description, _SHOWN)}" for one in skills)])
+    return StructuredTool.from_function(load_skill, description=description, metadata={"idempotent": True})
+
+
+def read_skills(paths: SkillPaths) -> list[Skill]:
+    """Return the skills of folders, in the order of the folders, then by the names of theirs. See `make_skill_tool`."""
+    skills: dict[str, Skill] = {}
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        parent = Path(path)
+        folders = sorted(one.parent for one in parent.glob(f"*/{_FILE}"))
+        if not folders:
+            why = f"no folder in it has a {_FILE}" if parent.is_dir() else "it is not there"
+            raise InvalidInput(f"{str(parent)!r} is no folder of skills: {why}; skills= takes the folder around theirs")
+        for folder in folders:
+            skill = _read_skill(folder, parent.resolve())
+            if skill.name in skills:
+                first = skills[skill.name].folder
+                raise InvalidInput(f"two skills are called {skill.name!r}, in {first} and {skill.folder}; rename one")
+            skills[skill.name] = skill
+    return list(skills.values())
+
+
+def _read_skill(folder: Path, parent: Path) -> Skill:
+    place, real = folder / _FILE, folder.resolve()
+    if not real.is_relative_to(parent):
+        raise InvalidInput(f"{folder} is a link out of {parent}; give the folder around its target in skills=[...]")
+    try:
+        lines = _read_text(real, _FILE).splitlines()
+    except ToolException as error:
+        raise InvalidInput(f"{place}: {error}") from error
+    ends = [at for at, line in enumerate(lines) if line.rstrip() == "---"]
+    if len(ends) < 2 or ends[0] != 0:
+        raise InvalidInput(f"{place}, line 1: a skill begins with lines of 'key: value' between two lines of '---'")
+    front = lines[1 : ends[1]]
+    fields = _read_fields(place, front)
+
+    def read(key: str, pattern: str, wanted: str) -> str:
+        value = fields.get(key)
+        text = " ".join(value.split()) if isinstance(value, str) else ""
+        if re.fullmatch(pattern, text):
+            return text
+        line = next((at for at, one in enumerate(front, 2) if one.startswith(f"{key}:")), 1)
+        raise InvalidInput(f"{place}, line {line}: {key} is {excerpt(value)}; it is {wanted}")
+
+    return Skill(
+        name=read("name", "[a-z0-9-]{1,64}", "1 to 64 characters of a-z, 0-9 and '-'"),
+        description=read("description", ".{1,1024}", "a text of 1 to 1,024 characters"),
+        body="\n".join(lines[ends[1] + 1 :]).strip(),
+        folder=real,
+    )
+
+
+def _read_fields(place: Path, lines: Sequence[str]) -> Mapping[str, object]:
+    """Return what a front matter says, whose first line is the second of its file."""
+    fields: dict[str, object] = {}
+    for at, line in enumerate(lines, 2):
+        if match := _PLAIN_LINE.fullmatch(line.rstrip()):
+            fields[match[1]] = match[2]
+        elif line.strip() and not line.startswith("#"):
+            return _read_yaml(place, "\n".join(lines), at)
+    return fields
+
+
+def _read_yaml(place: Path, text: str, at: int) -> Mapping[str, object]:
+    """Return what a front matter says that is more than plain from line ``at`` on."""
+    try:
+        import yaml  # pyright: ignore[reportMissingModuleSource]
+    except ImportError as error:
+        raise MissingDependency(
+            f"{place}, line {at}: more than a plain 'key: value' in one line, without quotes, needs PyYAML: "
+            "pip install 'hocket[yaml]'"
+        ) from error
+    try:
+        fields = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = mark.line + 2 if mark else at
+        raise InvalidInput(f"{place}, line {at}: {getattr(error, 'problem', None) or error}") from error
+    if not isinstance(fields, dict):
+        raise InvalidInput(f"{place}, line {at}: a front matter is lines of 'key: value', and not {excerpt(fields)}")
+    return cast("dict[str, object]", fields)
+
+
+def _read_text(folder: Path, file: str) -> str:
+    """Return a text file of a folder whose own path has no links.
+
+    Raises:
+        ToolException: there is none of that name in the folder, or it is too large, or no text.
+    """
+    shown = excerpt(file)
+    try:
+        real = (folder / file).resolve()
+        if not real.is_relative_to(folder):
+            raise ToolException(f"{shown} leads out of the folder of the skill")
+        if not stat.S_ISREG(real.stat().st_mode):  # to open a pipe may wait for ever
+            raise ToolException(f"{shown} is no file")
+        with real.open("rb") as opened:
+            data = opened.read(_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise ToolException(f"{shown} is larger than {_LARGEST_FILE:,} bytes")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ToolException(f"{shown} is no text in UTF-8") from error
+    except (OSError, ValueError, RuntimeError) as error:  # a NUL, or links in a circle
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ToolException(f"{shown} cannot be read: {reason}") from error
