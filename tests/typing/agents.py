@@ -24,6 +24,7 @@ from hocket.agents import (
     LimitReached,
     ModelRequest,
     Resume,
+    Runtime,
     SafetyManager,
     ToolCallRequest,
     calculator_tool,
@@ -85,6 +86,26 @@ async def ask_for_objects(model: BaseChatModel) -> None:
     assert_type((await create_agent("openai:gpt-5.2", response_format=Place).ainvoke("hi")).output, Place | None)
     assert_type(create_agent(model, response_format=Person).invoke("hi").output, Person | None)
     assert_type(create_agent(model, response_format={"type": "object"}), Agent[dict[str, Any]])
+    assert_type(create_agent(model, response_format=list[Hour]), Agent[list[Hour]])
+
+
+async def greet(word: str, runtime: Runtime[Person]) -> str:
+    assert_type(runtime.context, Person)
+    assert_type(runtime.tokens_left, int | None)
+    return word
+
+
+def instruct(runtime: Runtime[Person]) -> str:
+    return f"You work for {runtime.context}."
+
+
+async def work_for_somebody(model: BaseChatModel, person: Person) -> None:
+    agent = create_agent(model, [greet], context_schema=Person, system_prompt=instruct)
+    assert_type(await agent.ainvoke("hi", context=person, model="openai:gpt-5.2", tools=[add]), AgentResult[str])
+    with agent.override(model=model, tools=[greet], context=person):
+        agent.invoke("hi", options={"temperature": 0}, response_format=None)
+    async for event in agent.astream("hi", context=person, subagents=True):
+        assert_type(event.path, tuple[str, ...])
 
 
 # -- streams and chains

@@ -1,7 +1,7 @@
 """`create_agent`: what an agent is made of is checked here, before any model is asked."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast, get_args, overload
+from collections.abc import Sequence
+from typing import Any, TypedDict, TypeVar, Unpack, cast, get_args, overload
 
 from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
@@ -25,6 +25,7 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import explain_arguments
 from hocket.language_models.registry import resolve_model_name
 from hocket.messages import SystemMessage
+from hocket.messages.content import FieldsView
 
 __all__ = ["ToolLike", "create_agent"]
 
@@ -33,51 +34,35 @@ T = TypeVar("T")
 _HISTORY = "give each run its conversation: agent.ainvoke(message, history=open_history(...))"
 
 
+class _Options(TypedDict, total=False):
+    """The options of `create_agent`, for type checkers."""
+
+    system_prompt: Prompt | PromptFunction | None
+    middleware: Sequence[AgentMiddleware]
+    interrupt_on: InterruptOn
+    limits: AgentLimits | None
+    style: Style
+    at_limit: LimitPolicy
+    context_schema: type[object] | None
+    name: str | None
+
+
 @overload
 def create_agent(
-    model: Model | str,
-    tools: Sequence[ToolLike] = (),
-    *,
-    system_prompt: Prompt | PromptFunction | None = None,
-    response_format: None = None,
-    middleware: Sequence[AgentMiddleware] = (),
-    interrupt_on: InterruptOn = (),
-    limits: AgentLimits | None = None,
-    style: Style = "auto",
-    at_limit: LimitPolicy = "answer",
-    context_schema: type[object] | None = None,
-    name: str | None = None,
+    model: Model | str, tools: Sequence[ToolLike] = (), *, response_format: None = None, **options: Unpack[_Options]
 ) -> Agent[str]: ...
 @overload
 def create_agent(
-    model: Model | str,
-    tools: Sequence[ToolLike] = (),
-    *,
-    system_prompt: Prompt | PromptFunction | None = None,
-    response_format: type[T],
-    middleware: Sequence[AgentMiddleware] = (),
-    interrupt_on: InterruptOn = (),
-    limits: AgentLimits | None = None,
-    style: Style = "auto",
-    at_limit: LimitPolicy = "answer",
-    context_schema: type[object] | None = None,
-    name: str | None = None,
+    model: Model | str, tools: Sequence[ToolLike] = (), *, response_format: type[T], **options: Unpack[_Options]
 ) -> Agent[T]: ...
 @overload
 def create_agent(
-    model: Model | str,
-    tools: Sequence[ToolLike] = (),
-    *,
-    system_prompt: Prompt | PromptFunction | None = None,
-    response_format: Mapping[str, Any],
-    middleware: Sequence[AgentMiddleware] = (),
-    interrupt_on: InterruptOn = (),
-    limits: AgentLimits | None = None,
-    style: Style = "auto",
-    at_limit: LimitPolicy = "answer",
-    context_schema: type[object] | None = None,
-    name: str | None = None,
+    model: Model | str, tools: Sequence[ToolLike] = (), *, response_format: FieldsView, **options: Unpack[_Options]
 ) -> Agent[dict[str, Any]]: ...
+@overload
+def create_agent(
+    model: Model | str, tools: Sequence[ToolLike] = (), *, response_format: object, **options: Unpack[_Options]
+) -> Agent[Any]: ...
 @explain_arguments(
     **dict.fromkeys(("prompt", "state_modifier", "messages_modifier", "system_message"), "system_prompt"),
     **dict.fromkeys(("checkpointer", "store"), _HISTORY),
