@@ -275,3 +275,14 @@ async def test_a_failure_is_told_to_the_model(tmp_path: Path):
     (told,) = [one for one in result.messages if isinstance(one, ToolMessage)]
     assert (told.status, result.output) == ("error", "Done.")
     assert "leads out" in told.text
+
+
+def test_an_agent_may_have_skills(tmp_path: Path) -> None:
+    """It has a tool more, and a folder that cannot be used is refused when the agent is made."""
+    (tmp_path / "refunds").mkdir()
+    (tmp_path / "refunds" / "SKILL.md").write_text("---\nname: refunds\ndescription: How to pay back.\n---\nAsk first.\n")
+    load = {"type": "tool_call", "name": "load_skill", "args": {"name": "refunds"}, "id": "1"}
+    agent = create_agent(ScriptedChatModel(script=[Turn(tool_calls=[load]), "Done."]), skills=tmp_path)
+    assert agent.invoke("go").steps[0].observation == "Ask first."
+    with pytest.raises(InvalidInput, match="is no folder of skills"):
+        create_agent(ScriptedChatModel(script=[]), skills=[tmp_path / "none"])

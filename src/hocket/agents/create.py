@@ -20,6 +20,7 @@ from hocket.agents.plan import (
     index_tools,
     read_prompt,
 )
+from hocket.agents.skills import SkillPaths, make_skill_tool
 from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.errors import InvalidInput
 from hocket.errors.hints import explain_arguments
@@ -44,6 +45,7 @@ class _Options(TypedDict, total=False):
     style: Style
     at_limit: LimitPolicy
     context_schema: type[object] | None
+    skills: SkillPaths
     name: str | None
 
 
@@ -88,6 +90,7 @@ def create_agent(
     style: Style = "auto",
     at_limit: LimitPolicy = "answer",
     context_schema: type[object] | None = None,
+    skills: SkillPaths = (),
     name: str | None = None,
 ) -> Agent[Any]:
     """Make an agent: a model that works with tools until it is done.
@@ -111,6 +114,7 @@ def create_agent(
             seconds), the run ends ("stop"), or `LimitReached` is raised ("raise").
         context_schema: the class of the ``context=`` of each call: a dataclass, a pydantic model, a TypedDict. Default: any
             object is one, and none is needed.
+        skills: a folder of skills, or several: the model gets the tool ``load_skill``. They are read now, in this thread.
         name: for handlers, and for `Agent.as_tool`.
 
     Raises:
@@ -137,7 +141,8 @@ def create_agent(
     check_list("tools", tools, "a list of tools and functions")
     check_list("middleware", middleware, "a list of objects of AgentMiddleware")
     around = [check_kind("a middleware", one, AgentMiddleware) for one in middleware]
-    own, hosted = index_tools([*tools, *(tool for one in around for tool in one.tools)])
+    brought = [tool for one in around for tool in one.tools]
+    own, hosted = index_tools([*tools, *brought, *([make_skill_tool(skills)] if skills else ())])
     limits.check_tools(own)
     answer: AnswerFormat | None = read_answer_format(response_format)
     check_answer_names(answer, own)
