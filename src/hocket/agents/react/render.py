@@ -14,8 +14,7 @@ from hocket._json import JSON, JSONObject
 from hocket.agents.react.arguments import WRITTEN_NAMES
 from hocket.agents.react.json_text import write_json
 from hocket.agents.react.labels import LABEL
-from hocket.agents.react.sentences import translate_sentences
-from hocket.agents.react.words import Words
+from hocket.agents.react.words import Words, translate_sentences
 from hocket.agents.text_format import FEEDBACK_NAME
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.content import FieldsView
