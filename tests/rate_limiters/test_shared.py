@@ -42,7 +42,7 @@ PROCESS = """
 
     async def wait():
         for _ in left:
-            held = await limiter._line.reserve(anyio_runtime, Tokens(5, 5))
+            held = await limiter._line.reserve(ASYNC, Tokens(5, 5))
             print(json.dumps([held.turn.grant.seq, held.turn.grant.back]), flush=True)
 
     async def main():
@@ -52,7 +52,7 @@ PROCESS = """
                 group.start_soon(wait)
         print(json.dumps(["trips", limiter._line.trips]), flush=True)
 
-    from hocket._runtime.runtime import ASYNC as anyio_runtime
+    from hocket._runtime.mode import ASYNC
     from hocket.rate_limiters.limits import Tokens
     anyio.run(main)
 """

@@ -1,8 +1,8 @@
 """The tables behind `find_profile`: ``models.txt``, read."""
 
-import pkgutil
 from collections.abc import Mapping
 
+from hocket._runtime.data_files import read_data_file
 from hocket.profiles.profile import ModelProfile
 
 __all__ = ["TABLES"]
@@ -38,8 +38,7 @@ def _profile(tokens_in: str, tokens_out: str, words: list[str]) -> ModelProfile:
 def _read_tables() -> Mapping[str, Mapping[str, ModelProfile]]:
     tables: dict[str, dict[str, ModelProfile]] = {}
     table: dict[str, ModelProfile] = {}
-    text = pkgutil.get_data("hocket.profiles", "models.txt") or b""  # as modules are read
-    for line in text.decode().splitlines():
+    for line in read_data_file("hocket.profiles", "models.txt").splitlines():
         if line.startswith("["):
             table = tables[line.strip("[]")] = {}
         elif line and not line.startswith("#"):

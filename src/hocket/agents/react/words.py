@@ -1,12 +1,12 @@
 """What `ReActFormat` says, in each of its languages: labels, instructions, and what the model is told when it went wrong."""
 
-import pkgutil
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
+from hocket._runtime.data_files import read_data_file
 from hocket.agents.react.forms import Code
 
 __all__ = ["LANGUAGES", "Failure", "Language", "Words", "translate_sentences"]
@@ -82,8 +82,7 @@ _STOP: Final = ("\nObservation", "\n观察")
 
 
 def _read_words(language: Language) -> Words:
-    text = pkgutil.get_data("hocket.agents.react", f"{language}.toml") or b""  # as modules are read
-    return Words(stop=_STOP, **tomllib.loads(text.decode()))
+    return Words(stop=_STOP, **tomllib.loads(read_data_file("hocket.agents.react", f"{language}.toml")))
 
 
 LANGUAGES: Final[Mapping[Language, Words]] = {language: _read_words(language) for language in get_args(Language)}
