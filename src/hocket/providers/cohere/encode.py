@@ -1,15 +1,16 @@
 """Messages and options, written as the body of Cohere's chat API, version 2. Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
+from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.roles import calls_of
 from hocket.providers.cohere.content import encode_content, encode_reply
 from hocket.providers.cohere.options import CohereOptions
-from hocket.providers.cohere.tools import encode_tools
 from hocket.remote.function_calls import join_texts, mark_error, require_call_id, write_call
 from hocket.remote.options import write_options
 
@@ -26,6 +27,7 @@ _BUDGETS: dict[str, int | None] = {
 """How many tokens to think with, by effort; None: as many as the model likes, which its guide recommends. (Where a limit is
 set, it asks to leave 1,000 of an answer's 32,000 tokens; August 2026.)"""
 
+_TOOL_FIELDS = ("name", "description", "parameters")
 _ELSEWHERE = ("reasoning_effort", "thinking", "response_format", "strict_tools")
 
 
@@ -40,7 +42,7 @@ def encode_request(messages: Sequence[BaseMessage], options: CohereOptions, *, s
     body |= write_options(collect_options(options), {"top_k": "k", "top_p": "p"}, *_ELSEWHERE)
     if options.stop:
         body["stop_sequences"] = options.stop
-    body |= encode_tools(options.tools or (), options.tool_choice, options.strict_tools)
+    body |= _encode_tools(options.tools or (), options.tool_choice, options.strict_tools)
     if thinking := options.thinking or _encode_effort(options.reasoning_effort):
         body["thinking"] = thinking
     if options.response_format:
@@ -118,3 +120,49 @@ def _encode_reply(message: AIMessage) -> Fields:
     if calls:
         encoded["tool_calls"] = calls
     return encoded
+
+
+def _encode_tools(tools: Sequence[FieldsView], choice: object, strict: bool | None) -> Fields:
+    """Return the fields ``tools``, ``tool_choice`` and ``strict_tools`` of a body, as far as anything need be said.
+
+    The API can be told that some tool must be called, or none. Of tools that are named it is offered those alone.
+
+    Args:
+        tools: those that are offered.
+        choice: see `parse_tool_choice`.
+        strict: whether calls are held to the tools' schemas; None: if all tools want that.
+
+    Raises:
+        InvalidInput: a name that no tool has, or a call is required where there are no tools.
+        Unsupported: a tool is no function.
+    """
+    parsed = parse_tool_choice(choice, tools)
+    if not tools:
+        return {}
+    names = parsed.names if parsed is not None else ()
+    functions = [_function_of(tool) for tool in tools if not names or get_tool_name(tool) in names]
+    if strict is None:
+        strict = all(function.get("strict") for function in functions) or None
+    body: Fields = {"tools": [_encode_tool(function) for function in functions]}
+    if strict is not None:
+        body["strict_tools"] = strict
+    if parsed is not None and parsed.must_call:
+        body["tool_choice"] = "REQUIRED"
+    elif parsed is not None and parsed.kind is ToolChoiceKind.NONE:
+        body["tool_choice"] = "NONE"
+    return body
+
+
+def _function_of(tool: FieldsView) -> FieldsView:
+    function = tool.get("function")
+    if not isinstance(function, Mapping):
+        raise Unsupported(
+            f"a tool of type {tool.get('type')!r} has no place in Cohere's API, which takes functions only; remove it",
+            provider="cohere",
+        )
+    return cast(FieldsView, function)
+
+
+def _encode_tool(function: FieldsView) -> Fields:
+    told = {name: function[name] for name in _TOOL_FIELDS if function.get(name) is not None}
+    return {"type": "function", "function": {"parameters": {"type": "object", "properties": {}}, **told}}

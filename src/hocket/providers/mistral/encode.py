@@ -5,21 +5,24 @@ speakers stay here, and the result of a tool carries the tool's.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from hocket.errors import InvalidInput
 from hocket.language_models.options import collect_options
+from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
-from hocket.messages.content import Fields
+from hocket.messages.content import Fields, FieldsView
 from hocket.messages.roles import calls_of
 from hocket.providers.mistral.content import encode_content, encode_reply, encode_text
 from hocket.providers.mistral.options import MistralOptions
-from hocket.providers.mistral.tools import encode_tools
 from hocket.remote.function_calls import join_texts, mark_error, require_call_id, write_call
 from hocket.remote.options import write_options
 
 __all__ = ["encode_messages", "encode_request"]
 
 _ROLES = frozenset({"system", "user", "assistant"})
+_TOOL_FIELDS = ("name", "description", "parameters", "strict")
+_CHOICES = {ToolChoiceKind.AUTO: "auto", ToolChoiceKind.NONE: "none", ToolChoiceKind.REQUIRED: "any"}
 
 
 def encode_request(messages: Sequence[BaseMessage], options: MistralOptions, *, stream: bool) -> Fields:
@@ -35,7 +38,7 @@ def encode_request(messages: Sequence[BaseMessage], options: MistralOptions, *, 
     body |= write_options(collect_options(options), {"seed": "random_seed"})
     if options.stop:
         body["stop"] = options.stop
-    body |= encode_tools(options.tools or (), options.tool_choice)
+    body |= _encode_tools(options.tools or (), options.tool_choice)
     return {**body, **({"stream": True} if stream else {})}
 
 
@@ -85,3 +88,34 @@ def _encode_result(message: ToolMessage, name: str | None) -> Fields:
         content = mark_error(content)
     named = {"name": name} if name else {}
     return {"role": "tool", "tool_call_id": require_call_id(message), **named, "content": content}
+
+
+def _encode_tools(tools: Sequence[FieldsView], choice: object) -> Fields:
+    """Return the fields ``tools`` and ``tool_choice`` of a body, without one of which nothing need be said.
+
+    A choice among several tools offers them alone: the API can name one tool at most.
+
+    Raises:
+        InvalidInput: a name that no tool has, or a call is required where there are no tools.
+    """
+    parsed = parse_tool_choice(choice, tools)
+    if not tools:
+        return {}
+    body: Fields = {"tools": [_encode_tool(tool) for tool in tools]}
+    if parsed is None:
+        return body
+    if parsed.kind is ToolChoiceKind.ONE:
+        return {**body, "tool_choice": {"type": "function", "function": {"name": parsed.names[0]}}}
+    if parsed.kind is ToolChoiceKind.SUBSET:
+        body["tools"] = [_encode_tool(tool) for tool in tools if get_tool_name(tool) in parsed.names]
+        return {**body, "tool_choice": "any" if parsed.must_call else "auto"}
+    return {**body, "tool_choice": _CHOICES[parsed.kind]}
+
+
+def _encode_tool(tool: FieldsView) -> Fields:
+    """Return a function with the fields that the API knows: it refuses others. Any other tool stays as it is."""
+    if not isinstance(tool.get("function"), Mapping):
+        return dict(tool)
+    function = cast(FieldsView, tool["function"])
+    told = {name: function[name] for name in _TOOL_FIELDS if function.get(name) is not None}
+    return {"type": "function", "function": {"parameters": {"type": "object", "properties": {}}, **told}}

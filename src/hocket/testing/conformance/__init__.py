@@ -38,9 +38,8 @@ pytest.register_assert_rewrite(
     *(f"{__name__}.{part}" for part in _TESTS), *(f"{__name__}.vectorstores.{part}" for part in _OF_VECTORS)
 )
 
+from hocket.testing.conformance.chat_models import ChatModelConformance, RemoteChatModelConformance  # noqa: E402
 from hocket.testing.conformance.histories import ChatHistoryConformance  # noqa: E402
-from hocket.testing.conformance.in_process import ChatModelConformance  # noqa: E402
-from hocket.testing.conformance.remote import RemoteChatModelConformance  # noqa: E402
 from hocket.testing.conformance.remote_suite import RemoteSuite  # noqa: E402
 from hocket.testing.conformance.suite import Suite  # noqa: E402
 from hocket.testing.conformance.vectorstores import VectorStoreConformance  # noqa: E402
