@@ -6,12 +6,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import anyio
 import psycopg
 import pytest
 
+from hocket._runtime.mode import ASYNC
 from hocket.budgets import Budget, BudgetReservation, BudgetState
+from hocket.budgets.opening import LaterAccounts
+from hocket.budgets.sqlite import SQLiteAccounts
 from hocket.errors import BudgetExceeded, HocketWarning, InvalidInput
 from hocket.testing import virtual_clock
 from tests.budgets.conftest import Place
@@ -312,3 +316,19 @@ def test_threads_of_one_key_and_of_many_do_not_block_one_another(shared: Place) 
         thread.join()
     assert not errors
     assert [budget.state(key=f"tenant {number}").spent_usd for number in range(3)] == [Decimal("0.015")] * 3
+
+
+async def test_the_import_of_a_client_does_not_count_as_a_stores_silence(tmp_path: Path) -> None:
+    """However long it takes, the first call waits for it; the time-out of the store begins behind it.
+
+    The time is real: a thread imports, for which a virtual clock would not wait.
+    """
+
+    def import_slowly() -> SQLiteAccounts:
+        time.sleep(1.1)
+        return SQLiteAccounts(str(tmp_path / "budgets.db"))
+
+    keeper = Budget("1", store=f"sqlite:///{tmp_path}/other.db", name="x").bookkeeper
+    keeper.store, keeper._circuit.patience = LaterAccounts("the store", import_slowly), 1.0
+    verdict, _ = await keeper.read(ASYNC, None)
+    assert verdict.is_granted

@@ -177,3 +177,15 @@ def test_what_all_processes_know_is_a_hit_in_all(place: CachePlace, tmp_path: Pa
     for _ in range(2):
         assert start_process(*ask).communicate(timeout=PATIENCE)[0] == "['hi!', 'hi!']\n"
     assert read_requests(log) == ["hi"]
+
+
+def test_a_caches_first_look_imports_no_client(place: CachePlace) -> None:
+    """Its client is imported when the cache is made, so that no import counts as silence of the store."""
+    look = start_process(
+        f"cache = {place.code()}",
+        "before = {*sys.modules}",
+        "assert asyncio.run(cache.alookup('a', 'b')) is None",
+        "new = {name.partition('.')[0] for name in {*sys.modules} - before}",
+        "print(sorted(new & {'hocket', 'psycopg', 'psycopg_binary', 'redis', 'sqlite3'}))",
+    )
+    assert look.communicate(timeout=PATIENCE)[0] == "[]\n"

@@ -1,5 +1,6 @@
 """What caches that processes share do, each on its store."""
 
+import functools
 import pickle
 import warnings
 from collections.abc import Callable
@@ -11,8 +12,11 @@ import pytest
 import redis.asyncio
 
 from hocket import caches
+from hocket._databases.circuit import FAILURES
+from hocket._runtime.mode import ASYNC
 from hocket.caches import BaseCache, Claim, InMemoryCache, PostgresCache, RedisCache, SQLiteCache
-from hocket.errors import DroppedStateWarning, InvalidInput
+from hocket.caches.fleet import SharedCache
+from hocket.errors import DroppedStateWarning, InvalidInput, StoreUnavailable
 from hocket.messages import AIMessage
 from hocket.outputs import ChatGeneration, Generation
 from tests.kit import hook_model
@@ -190,6 +194,73 @@ async def test_the_store_keeps_the_lease(opened: Callable[..., Face]) -> None:
     assert await first.claim(lease=0.001) is not None
     while await second.claim() is None:
         pass
+
+
+async def test_a_claim_asked_for_twice_is_its_owners(place: CachePlace) -> None:
+    """The store may have granted it although the answer was late."""
+    cache = place.open()
+    assert isinstance(cache, SharedCache)
+    take = functools.partial(cache._store.claim, ASYNC, b"key")
+    assert [await take(owner, 3600) for owner in ("a", "a", "b", "a")] == [True, True, False, True]
+
+
+async def test_a_late_answer_of_the_store_is_waited_for_again(place: CachePlace, opened: Callable[..., Face]) -> None:
+    """One time-out, or two in a row, make nobody give up: the same operation is done again."""
+    cache, late = opened(), Late(opened)
+    await cache.update("a", said("a"))
+    for times in range(FAILURES):
+        late.times = times
+        assert await late.cache.lookup("a") == said("a")
+        claim = await late.take(f"claimed {times}")
+        await late.cache.update("a", said("a"))
+        assert await cache.claim(f"claimed {times}") is None
+        await claim.release()
+    late.times = FAILURES
+    with pytest.raises(StoreUnavailable, match="late"):
+        await late.cache.lookup("a")
+
+
+async def test_a_claim_that_nobody_knows_of_is_released(place: CachePlace, opened: Callable[..., Face]) -> None:
+    """A caller gave up, and the store has granted it the claim after all: it ends when the store answers again."""
+    late = Late(opened)
+    await late.cache.lookup("a")
+    late.times = FAILURES
+    with pytest.raises(StoreUnavailable, match="late"):
+        await late.cache.claim("given up")
+    assert place.count_claims() == 1
+    late.cache.cache._writing._left_alone_until = 0.0  # type: ignore[attr-defined]  # five seconds later
+    late.times = 0
+    await late.cache.update("b", said("b"))
+    assert place.count_claims() == 0
+    assert await opened().claim("given up") is not None
+
+
+class Late:
+    """A cache whose store does what it is told, and whose answer comes too late, as often as ``times`` says."""
+
+    def __init__(self, opened: Callable[..., Face]) -> None:
+        self.cache, self.times = opened(), 0
+        for name in ("read", "write", "claim"):
+            store = self.cache.cache._store  # type: ignore[attr-defined]
+            setattr(store, name, self._delay(getattr(store, name)))
+
+    def _delay(self, operation: Callable[..., Any]) -> Callable[..., Any]:
+        left: int | None = None
+
+        async def late(*args: Any) -> Any:
+            nonlocal left
+            answer = await operation(*args)
+            left = self.times if left is None else left
+            if left:
+                left -= 1
+                raise StoreUnavailable("the answer is late")
+            left = None
+            return answer
+
+        return late
+
+    async def take(self, prompt: str) -> "Grip":
+        return await self.cache.take(prompt)
 
 
 # -- copies and pickles

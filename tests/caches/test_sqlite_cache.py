@@ -120,9 +120,10 @@ def test_a_locked_file_is_read_and_not_waited_for(path: str, locked: sqlite3.Con
     assert cache.lookup("1", MODEL) == said("1" * 100)
     with pytest.raises(StoreError, match="locked"):
         store(cache, "2")
-    with pytest.raises(StoreError, match="locked"):
+    with pytest.raises(StoreError, match="left alone"):
         cache.claim("2", MODEL, 60)
     locked.execute("ROLLBACK")
+    cache._writing._left_alone_until = 0.0  # type: ignore[attr-defined]  # five seconds later
     store(cache, "2")
     assert held(cache, "12") == "12"
 
@@ -130,7 +131,7 @@ def test_a_locked_file_is_read_and_not_waited_for(path: str, locked: sqlite3.Con
 async def test_tasks_do_not_wait_for_a_locked_file_either(path: str, locked: sqlite3.Connection) -> None:
     cache = SQLiteCache(path)
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"locked|no answer within"):
+        with pytest.raises(StoreError, match=r"locked|no answer within|left alone"):
             await cache.aupdate("2", MODEL, said("2"))
 
 

@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from hocket._databases.circuit import FAILURES
 from hocket.caches import PostgresCache, RedisCache, SQLiteCache
 from hocket.testing import virtual_clock
 from tests.kit import HookCall, hook_model
@@ -100,6 +101,12 @@ class Failing:
 
         return counted
 
+    @property
+    def first_asked(self) -> tuple[int, int]:
+        """How often a call reads and writes before its request goes out. A file that is missing is not late."""
+        times = 1 if isinstance(self.cache, SQLiteCache) and not self.still_reads else FAILURES
+        return (1, times) if self.still_reads else (times, 0)
+
     def check(self, model: Any, log: str) -> None:
         """See that each call was answered, that the store was soon left alone, and that a line of the log says so."""
         assert len(model.requests) == CALLS
@@ -136,23 +143,23 @@ def test_a_model_does_without_its_cache_in_sync_code(failing: Failing, caplog: p
     failing.check(model, caplog.text)
 
 
-async def test_a_call_waits_once_for_its_store(failing: Failing) -> None:
-    """For the first that it asks and gets no answer of; then its request goes out."""
+async def test_a_call_asks_its_store_three_times(failing: Failing) -> None:
+    """The first operation that gets no answer is done again, until the store counts as down; then the request goes out."""
     asked: list[tuple[int, int]] = []
     model = hook_model(
         lambda call: asked.append((failing.reads, failing.writes)) or "yes", "agenerate", cache=failing.cache
     )
     await model.ainvoke("first")
-    assert asked == [(1, int(failing.still_reads))]
+    assert asked == [failing.first_asked]
 
 
-def test_a_sync_call_waits_once_for_its_store(failing: Failing) -> None:
+def test_a_sync_call_asks_its_store_three_times(failing: Failing) -> None:
     asked: list[tuple[int, int]] = []
     model = hook_model(
         lambda call: asked.append((failing.reads, failing.writes)) or "yes", "generate", cache=failing.cache
     )
     model.invoke("first")
-    assert asked == [(1, int(failing.still_reads))]
+    assert asked == [failing.first_asked]
 
 
 @pytest.mark.parametrize("kind", ["redis", "postgres"], indirect=True)

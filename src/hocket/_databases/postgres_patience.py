@@ -2,8 +2,8 @@
 
 psycopg's sync connection waits for its server as long as the network holds. A statement's own limit would be kept by the
 server, which is what may hang, and a parameter of the session is more than some poolers take. libpq takes two seconds at
-least before it gives up on a host that does not answer, so connections are made in a thread: one that comes late is kept for
-the next caller.
+least before it gives up on a host that does not answer, so connections are made in a thread. The next caller waits
+for one that is late, for some seconds, in place of asking a server that has too much to do for one more.
 
 They are made one after another. Were eight processes that start together to ask for ten each at once, the server would have
 to start eighty of its own, and be late with all of them. Most who wait need none of their own: one is given back meanwhile.
@@ -23,6 +23,9 @@ __all__ = ["ImpatientPool"]
 
 T = TypeVar("T")
 
+HOPELESS = 5.0
+"""Seconds after which nobody waits for a connection any more: the network may have lost what asked for it."""
+
 
 class ImpatientPool(ConnectionPool):
     """A pool of such connections.
@@ -35,46 +38,50 @@ class ImpatientPool(ConnectionPool):
     def __init__(self, url: str, patience: float) -> None:
         super().__init__(url)
         self._patience = patience
-        self._making: Future[Connection] | None = None
+        self._making: _Attempt | None = None
         self._starting = threading.Lock()
 
     def _connect(self) -> Connection:
         while True:
-            with self._starting:
-                making, is_own = self._making or Future[Connection](), self._making is None
-                self._making = making
-            if is_own:
-                threading.Thread(target=self._make, args=(making,), name="hocket connecting", daemon=True).start()
             try:
-                made = making.result(self._patience)
+                self._join().result(self._patience)
             except TimeoutError:
-                if is_own:
-                    making.add_done_callback(self._keep)
-                self._end_turn(making)  # the next caller tries anew
                 raise psycopg.OperationalError(f"no connection within {self._patience:g} s") from None
-            connection = made if is_own else self._take_idle()
-            if connection is not None:
+            if connection := self._take_idle():
                 return connection
 
-    def _make(self, making: "Future[Connection]") -> None:
+    def _join(self) -> "_Attempt":
+        """Return the connection that is being made, or begin one."""
+        with self._starting:
+            if self._making is None or time.monotonic() - self._making.began > HOPELESS:
+                self._making = _Attempt()
+                threading.Thread(target=self._make, args=(self._making,), name="hocket connecting", daemon=True).start()
+            return self._making
+
+    def _make(self, attempt: "_Attempt") -> None:
         try:
             connection = _ImpatientConnection.connect(self._conninfo, autocommit=True)
             connection.patience = self._patience
         except BaseException as error:  # raised where it is waited for
-            self._end_turn(making)
-            making.set_exception(error)
+            self._end(attempt)
+            attempt.set_exception(error)
         else:
-            self._end_turn(making)
-            making.set_result(connection)
+            self._idle.append(connection)
+            self._end(attempt)
+            attempt.set_result(None)
 
-    def _end_turn(self, making: "Future[Connection]") -> None:
+    def _end(self, attempt: "_Attempt") -> None:
         with self._starting:
-            if self._making is making:
+            if self._making is attempt:
                 self._making = None
 
-    def _keep(self, made: "Future[Connection]") -> None:
-        if made.exception() is None:
-            self._idle.append(made.result())
+
+class _Attempt(Future[None]):
+    """A connection in the making."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began = time.monotonic()
 
 
 class _ImpatientConnection(Connection):

@@ -16,6 +16,7 @@ from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Limit, Verdict
 from hocket.budgets.limits import explain_excess, read_name, show_limit
+from hocket.budgets.opening import LaterAccounts
 from hocket.budgets.periods import Per, Period, find_period
 from hocket.errors import BudgetStoreFailed, HocketWarning, InvalidInput, StoreError, StoreUnavailable
 
@@ -171,6 +172,8 @@ class Bookkeeper:
     async def _reach(self, mode: Mode, job: Callable[[], Awaitable[T]]) -> T:
         if self.store.is_local:
             return await job()
+        if isinstance(self.store, LaterAccounts):  # the import of a client says nothing of a server: it is no silence
+            await self.store.open(mode)
         try:
             return await self._circuit.run(mode, job)
         except StoreError as error:

@@ -12,7 +12,7 @@ from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Verd
 from hocket.budgets.memory import MemoryAccounts
 from hocket.errors import InvalidInput
 
-__all__ = ["open_accounts"]
+__all__ = ["LaterAccounts", "open_accounts"]
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def open_accounts(address: str | os.PathLike[str] | None) -> AccountStore:
     def open_place() -> AccountStore:
         return _open(kind, place)
 
-    return open_place() if may_open_here(kind) else _LaterAccounts(redact_url(place), open_place)
+    return open_place() if may_open_here(kind) else LaterAccounts(redact_url(place), open_place)
 
 
 def _open(kind: str, place: str) -> AccountStore:
@@ -52,8 +52,13 @@ def _open(kind: str, place: str) -> AccountStore:
     return SQLiteAccounts(place)
 
 
-class _LaterAccounts:
-    """A store that is opened at its first use, in a thread that may wait for an import. Opened twice, it is still one."""
+class LaterAccounts:
+    """A store that is opened at its first use, in a thread that may wait for an import. Opened twice, it is still one.
+
+    Args:
+        owner: which it is, for errors, without secrets.
+        open_place: returns the store.
+    """
 
     is_local = False
     is_portable = True
@@ -64,12 +69,13 @@ class _LaterAccounts:
         self._opened: AccountStore | None = None
 
     async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
-        return await (await self._find(mode)).ask(mode, inquiry)
+        return await (await self.open(mode)).ask(mode, inquiry)
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
-        return await (await self._find(mode)).settle(mode, account, id, amounts)
+        return await (await self.open(mode)).settle(mode, account, id, amounts)
 
-    async def _find(self, mode: Mode) -> AccountStore:
+    async def open(self, mode: Mode) -> AccountStore:
+        """Return the store, with what it needs imported: two seconds, on a busy machine."""
         if self._opened is None:
             self._opened = await mode.call_sync(self._open)
         return self._opened

@@ -1,13 +1,17 @@
 """Caches that processes share: what they have in common, whatever store they are on.
 
-A store that is down, or slower than 250 ms, counts as empty: no call fails for it, and after three failures it is left
-alone for a while (`hocket._databases.circuit`). Reads and writes are judged apart, since a store that is full, locked or a
-replica still reads, and each read would have the writes tried again.
+A store that is down, or slower than 250 ms three times in a row, counts as empty: no call fails for it, and it is left
+alone for a while (`hocket._databases.circuit`). One time-out says little, least of all where eight processes begin at once:
+were each that waits to give up at the first, all would ask the model. Reads and writes are judged apart, since a store that
+is full, locked or a replica still reads, and each read would have the writes tried again.
 
 Of equal calls of several processes one asks, and the others wait for its answer. Who may ask holds a *claim*, which is a
-lease: if its holder dies, it runs out, and somebody else takes it.
+lease: if its holder dies, it runs out, and somebody else takes it. A store that was given up may still read what it was
+sent, and keep a claim that nobody knows of; such claims are released as soon as the store answers again.
 """
 
+import collections
+import contextlib
 import hashlib
 import logging
 import math
@@ -16,12 +20,12 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
-from hocket._databases.circuit import Circuit
+from hocket._databases.circuit import FAILURES, Circuit
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.caches.base import RETURN_VAL_TYPE, BaseCache, Claim
 from hocket.caches.values import dump_candidates, load_candidates
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, StoreError, StoreUnavailable
 from hocket.outputs import Generation
 
 __all__ = ["PATIENCE", "AnswerStore", "SharedCache", "check_seconds"]
@@ -30,7 +34,9 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 PATIENCE = 0.25
-"""Seconds that a call waits for a store."""
+"""Seconds that a call waits for a store, each time."""
+
+_MOST_DOUBTFUL = 1_000
 
 _log = logging.getLogger("hocket.caches")
 
@@ -38,7 +44,8 @@ _log = logging.getLogger("hocket.caches")
 class AnswerStore(ABC):
     """A store of answers and claims. Times are its own, in seconds from now. Each operation raises `StoreError` if it fails.
 
-    An operation is written once, as a coroutine: in the blocking mode it never suspends.
+    An operation is written once, as a coroutine: in the blocking mode it never suspends. One that was late is done again,
+    so that twice comes to the same as once.
     """
 
     @property
@@ -97,6 +104,7 @@ class SharedCache(BaseCache):
         self._owner = owner
         self._reading = Circuit(owner, patience, _log, "it counts as empty, and models are asked")
         self._writing = Circuit(owner, patience, _log, "answers are not stored, and equal calls ask each for itself")
+        self._doubtful = collections.deque[_StoredClaim](maxlen=_MOST_DOUBTFUL)
 
     def __repr__(self) -> str:
         return self._owner
@@ -168,11 +176,25 @@ class SharedCache(BaseCache):
     async def _update(self, mode: Mode, prompt: str, llm_string: str, candidates: RETURN_VAL_TYPE) -> None:
         value = dump_candidates(candidates)
         await _run(self._writing, self._store.write, mode, _make_key(prompt, llm_string), value, self.ttl)
+        await self._release_a_doubtful(mode)
 
     async def _claim(self, mode: Mode, prompt: str, llm_string: str, lease: float) -> Claim | None:
-        key, owner = _make_key(prompt, llm_string), new_run_id().hex
-        is_granted = await _run(self._writing, self._store.claim, mode, key, owner, lease)
-        return _StoredClaim(self._writing, self._store, key, owner, lease) if is_granted else None
+        claim = _StoredClaim(self._writing, self._store, _make_key(prompt, llm_string), new_run_id().hex, lease)
+        try:
+            is_granted = await claim.take(mode)
+        except StoreUnavailable:
+            self._doubtful.append(claim)
+            raise
+        await self._release_a_doubtful(mode)
+        return claim if is_granted else None
+
+    async def _release_a_doubtful(self, mode: Mode) -> None:
+        """Release a claim that the store may have granted to a caller that was gone; one at a time, for one call's sake."""
+        with contextlib.suppress(IndexError, StoreError):
+            await self._doubtful.popleft().give_up(mode)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_doubtful": collections.deque(maxlen=_MOST_DOUBTFUL)}
 
 
 class _StoredClaim(Claim):
@@ -185,6 +207,14 @@ class _StoredClaim(Claim):
         self._owner = owner
         self._lease = lease
 
+    async def take(self, mode: Mode) -> bool:
+        """Have the store grant it; whether it does."""
+        return await _run(self._circuit, self._store.claim, mode, self._key, self._owner, self._lease)
+
+    async def give_up(self, mode: Mode) -> None:
+        """Have it end, if it stands."""
+        await _run(self._circuit, self._store.release, mode, self._key, self._owner)
+
     def renew(self) -> bool:
         return drive(self._renew(BLOCKING))
 
@@ -192,26 +222,30 @@ class _StoredClaim(Claim):
         return await self._renew(ASYNC)
 
     def release(self) -> None:
-        drive(self._release(BLOCKING))
+        drive(self.give_up(BLOCKING))
 
     async def arelease(self) -> None:
-        await self._release(ASYNC)
+        await self.give_up(ASYNC)
 
     async def _renew(self, mode: Mode) -> bool:
         return await _run(self._circuit, self._store.renew, mode, self._key, self._owner, self._lease)
 
-    async def _release(self, mode: Mode) -> None:
-        await _run(self._circuit, self._store.release, mode, self._key, self._owner)
 
-
-def _run(
+async def _run(
     circuit: Circuit,
     operation: Callable[Concatenate[Mode, P], Awaitable[T]],
     mode: Mode,
     *args: P.args,
     **kwargs: P.kwargs,
-) -> Awaitable[T]:
-    return circuit.run(mode, partial(operation, mode, *args, **kwargs))
+) -> T:
+    """Have a store do something; once more while it is late, until it counts as down."""
+    for _ in range(FAILURES - 1):
+        try:
+            return await circuit.run(mode, partial(operation, mode, *args, **kwargs))
+        except StoreUnavailable:
+            if circuit.is_open:
+                raise
+    return await circuit.run(mode, partial(operation, mode, *args, **kwargs))
 
 
 def _make_key(prompt: str, llm_string: str) -> bytes:

@@ -53,7 +53,8 @@ _WRITE = """
 _CLEAR = 'WITH claims AS (DELETE FROM "{table}_claim") DELETE FROM "{table}"'
 _CLAIM = """
     INSERT INTO "{table}_claim" AS held VALUES (%s, %s, clock_timestamp() + make_interval(secs => %s::float8))
-    ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE held.until <= clock_timestamp()
+    ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, until = excluded.until
+    WHERE held.until <= clock_timestamp() OR held.owner = excluded.owner
     RETURNING TRUE
 """
 _RENEW = """
@@ -66,8 +67,9 @@ _RELEASE = 'DELETE FROM "{table}_claim" WHERE key = %s AND owner = %s'
 class PostgresCache(SharedCache):
     """Keeps answers in a table of PostgreSQL, for all threads, event loops, processes and machines that reach it.
 
-    A server that is down, or slower than 250 ms, counts as empty: models are asked, and a line of the log says so, once a
-    minute. Values are JSON: what somebody else has written there builds messages at most, and runs nothing.
+    A server that is down, or slower than 250 ms three times in a row, counts as empty: models are asked, and a line of the
+    log says so, once a minute. Values are JSON: what somebody else has written there builds messages at most, and runs
+    nothing.
 
     Args:
         url: ``postgresql://…``, with libpq's options as its query. The process has 10 connections to it at most, or as

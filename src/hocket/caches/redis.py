@@ -1,7 +1,8 @@
 """A cache in Redis, for the processes of a fleet.
 
 An answer is a key, which Redis itself forgets in time; a claim is another, ``…:claim``, set where there is none, and gone
-with its lease. Only the holder renews or releases it, which takes a script, since the look and the deed must be one.
+with its lease. Only the holder renews or releases it, or may ask for it twice, which takes a script, since the look and the
+deed must be one.
 """
 
 import re
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RedisCache"]
 
+_CLAIM = """
+    local is_free = redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+    return (is_free or redis.call('GET', KEYS[1]) == ARGV[1]) and 1 or 0
+"""
 _RENEW = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], ARGV[2]) or 0"
 _RELEASE = "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0"
 _PAGE = 1_000
@@ -30,8 +35,9 @@ _WAITS = ("socket_connect_timeout", "socket_timeout", "timeout")
 class RedisCache(SharedCache):
     """Keeps answers in Redis, for all threads, event loops, processes and machines that reach it.
 
-    A server that is down, or slower than 250 ms, counts as empty: models are asked, and a line of the log says so, once a
-    minute. Values are JSON: what somebody else has written there builds messages at most, and runs nothing.
+    A server that is down, or slower than 250 ms three times in a row, counts as empty: models are asked, and a line of the
+    log says so, once a minute. Values are JSON: what somebody else has written there builds messages at most, and runs
+    nothing.
 
     Args:
         url: ``redis://host:port/number`` (or ``rediss://``, ``unix://``), with redis-py's options as its query. The process
@@ -108,7 +114,7 @@ class _RedisStore(ServerStore[RedisClient]):
                 return
 
     async def _claim(self, client: RedisClient, key: bytes, owner: str, lease: float) -> bool:
-        return bool(await _finish(client.set(self._claim_name(key), owner, nx=True, px=_milliseconds(lease))))
+        return bool(await _finish(client.eval(_CLAIM, 1, self._claim_name(key), owner, str(_milliseconds(lease)))))
 
     async def _renew(self, client: RedisClient, key: bytes, owner: str, lease: float) -> bool:
         return bool(await _finish(client.eval(_RENEW, 1, self._claim_name(key), owner, str(_milliseconds(lease)))))

@@ -54,7 +54,8 @@ _OLDEST = "SELECT key, length(value) FROM hocket_cache ORDER BY used LIMIT 100"
 _DROP = "DELETE FROM hocket_cache WHERE key = ?"
 _CLAIM = """
 INSERT INTO hocket_claim VALUES (?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE until <= ?
+ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, until = excluded.until
+WHERE until <= ? OR owner = excluded.owner
 """
 _RENEW = "UPDATE hocket_claim SET until = ? WHERE key = ? AND owner = ?"
 _RELEASE = "DELETE FROM hocket_claim WHERE key = ? AND owner = ?"
@@ -65,8 +66,9 @@ _MOST_TOUCHED = 10_000
 class SQLiteCache(SharedCache):
     """Keeps answers in a file, for all threads, event loops and processes of one machine.
 
-    A database that cannot be used, or is locked for more than 250 ms, counts as empty: models are asked, and a line of the
-    log says so, once a minute. Values are JSON: reading a file of somebody else's builds messages, and runs nothing.
+    A database that cannot be used, or is locked for more than 250 ms three times in a row, counts as empty: models are
+    asked, and a line of the log says so, once a minute. Values are JSON: reading a file of somebody else's builds messages,
+    and runs nothing.
 
     Args:
         path: of the database's file, made if absent; its directory must be there. It may hold other tables, too. SQLite's
@@ -128,7 +130,7 @@ class _SQLiteStore(AnswerStore):
 
     async def read(self, mode: Mode, key: bytes) -> bytes | None:
         job = partial(self._read, key)
-        return await self._run(self._reading, job) if mode.is_async else job()
+        return await self._run(mode, self._reading, job)
 
     def _read(self, key: bytes) -> bytes | None:
         if self._reader is None:
@@ -205,13 +207,17 @@ class _SQLiteStore(AnswerStore):
             with self._writer.open(_SCHEMA, StoreError) as connection:
                 return function(connection)
 
-        return await self._run(self._writing, write) if mode.is_async else write()
+        return await self._run(mode, self._writing, write)
 
-    async def _run(self, worker: Worker, job: Callable[[], T]) -> T:
+    async def _run(self, mode: Mode, worker: Worker, job: Callable[[], T]) -> T:
         try:
-            return await worker.run(job, fleet.PATIENCE)
+            return await worker.run(job, fleet.PATIENCE) if mode.is_async else job()
         except TimeoutError:
             raise StoreUnavailable(f"{self._path}: no answer within {fleet.PATIENCE:g} s") from None
+        except StoreError as error:
+            if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                raise
+            raise StoreUnavailable(*error.args) from error.__cause__
 
     def _share(self, use: str) -> SQLiteDatabase:
         return shared_database(self._path, use, fleet.PATIENCE, is_durable=False)
