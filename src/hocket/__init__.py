@@ -2,11 +2,14 @@
 
 LangChain's vocabulary, async-first, with guarantees that a test can show. This is the one public door: every name below
 may be imported from here, and is loaded when it is first used. So are some fakes, which `dir()` does not show.
+
+Nothing two packages deep is imported here before a name is asked for. Python does not keep a thread that imports
+`hocket.agents` waiting for this file, once another has begun to read it. Were both to import `hocket._runtime.lazy` then,
+each would wait for a lock that the other one holds, which Python ends with an error.
 """
 
 from typing import TYPE_CHECKING
 
-from hocket._runtime.lazy import Loader, loader
 from hocket._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -257,4 +260,14 @@ def _explain(name: str) -> str:
     return "init_chat_model('provider:model') makes the chat model of a provider" if is_model else ""
 
 
-__getattr__: Loader = loader(__name__, _ROOMS, explain=_explain)
+def __getattr__(name: str) -> object:
+    from hocket._runtime.lazy import loader  # see above
+
+    return loader(__name__, _ROOMS, explain=_explain)(name)
+
+
+def __dir__() -> list[str]:
+    import sys
+
+    own, later = vars(sys.modules[__name__]), {name for names in _ROOMS.values() for name in names.split()}
+    return sorted((own.keys() - later) | {*__all__})  # not `globals()`: that is a room

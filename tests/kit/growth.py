@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 TRIES = 12
-AT_MOST = 2.5**2
-"""What four times the work may cost: four times if it is linear, sixteen times if it is quadratic."""
+AT_MOST = 2
+"""What a work may cost, against its four quarters: as much if it is linear, four times as much if it is quadratic."""
 
 
 def cpu_seconds(do: Callable[[], object]) -> float:
@@ -30,14 +30,25 @@ def children_seconds() -> float:
 
 
 def assert_linear(do: Callable[[int], object], count: int) -> None:
-    """Fail if ``do(count)`` costs more than about four times what ``do(count // 4)`` costs.
+    """Fail if ``do(count)`` costs more than about as much as ``do(count // 4)`` four times.
 
-    The least of several tries counts: a busy machine makes some of them slow. The first that will do is the last.
+    Both take equally long where it is linear, and in turns, so that what else the machine does slows down both alike: were
+    the whole to stand against one quarter, it would be struck four times as often. The least of several tries counts, and
+    the first that will do is the last.
     """
-    quarter = whole = float("inf")
+    quarters = whole = float("inf")
+
+    def do_two_quarters() -> None:
+        do(count // 4)
+        do(count // 4)
+
     for _ in range(TRIES):
-        quarter = min(quarter, *(cpu_seconds(lambda: do(count // 4)) for _ in range(2)))
-        whole = min(whole, cpu_seconds(lambda: do(count)))
-        if whole <= AT_MOST * quarter:
+        before, this, behind = (
+            cpu_seconds(do_two_quarters),
+            cpu_seconds(lambda: do(count)),
+            cpu_seconds(do_two_quarters),
+        )
+        quarters, whole = min(quarters, before + behind), min(whole, this)
+        if whole <= AT_MOST * quarters:
             return
-    raise AssertionError(f"{count // 4} take {quarter:.4f} s of the processor, and {count} {whole:.4f} s")
+    raise AssertionError(f"four times {count // 4} take {quarters:.4f} s of the processor, and {count} {whole:.4f} s")

@@ -1,6 +1,6 @@
 """The kit itself: what other tests rely on."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import anyio
 import pytest
@@ -133,8 +133,37 @@ def test_the_limiter_and_the_cache_count() -> None:
     assert (cache.lookups, cache.updates, len(cache.entries)) == (2, 1, 1)
 
 
-def test_what_is_linear_passes_and_what_is_quadratic_does_not() -> None:
-    """The failure says what both took."""
+def _copy_all_before(count: int) -> None:
+    """Do in C what is quadratic."""
+    text = b""
+    for _ in range(count):
+        text = b"%sxxxxxxxx" % text
+
+
+def test_what_is_linear_passes() -> None:
     assert_linear(lambda count: sum(range(count)), 400_000)
-    with pytest.raises(AssertionError, match=r"^200 take .* and 800 "):
-        assert_linear(lambda count: sum(range(count**2)), 800)
+
+
+@pytest.mark.parametrize(
+    ("do", "count"),
+    [(lambda count: sum(range(count**2)), 800), (_copy_all_before, 8_000)],
+    ids=["Python", "C"],
+)
+def test_what_is_quadratic_fails(do: Callable[[int], object], count: int) -> None:
+    """The failure says what both took."""
+    with pytest.raises(AssertionError, match=rf"^four times {count // 4} take .* and {count} "):
+        assert_linear(do, count)
+
+
+def test_a_machine_that_stands_still_now_and_then_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a machine that takes 5 ms away every 20 ms, work of 16 ms is often spared, and four times as much never."""
+    now = 0.0
+
+    def work(seconds: float) -> None:
+        nonlocal now
+        now += seconds + 0.005 * ((now + seconds) // 0.02 - now // 0.02)
+
+    monkeypatch.setattr("tests.kit.growth.time.thread_time", lambda: now)
+    assert_linear(lambda count: work(0.016 * count / 4), 4)
+    with pytest.raises(AssertionError):
+        assert_linear(lambda count: work(0.016 * (count / 4) ** 2), 4)

@@ -153,6 +153,36 @@ NAMES = """
     print(len(failures), *failures[:3])
 """
 
+ROOM_AND_DOOR = """
+    import importlib, sys, threading, time
+
+    class Slow:
+        def find_spec(self, name, path=None, target=None):
+            if name == "hocket._runtime":
+                held.set()  # by whichever thread has the lock of what is below it
+
+    def note(event, arguments):
+        if event == "exec" and arguments[0].co_filename.endswith("hocket/__init__.py") and not begun.is_set():
+            begun.set()
+            held.wait(5)
+            time.sleep(0.2)  # the other one waits for this file now
+
+    def import_room():
+        begun.wait()
+        importlib.import_module("hocket.remote")
+        print("room")
+
+    begun, held = threading.Event(), threading.Event()
+    sys.meta_path.insert(0, Slow())
+    sys.addaudithook(note)
+    other = threading.Thread(target=import_room)
+    other.start()
+    import hocket
+    assert hocket.AIMessage("hi").text == "hi"
+    other.join()
+    print("door")
+"""
+
 PACKAGE_AND_MODULE = """
     import importlib, sys, threading, time
     import hocket
@@ -201,6 +231,11 @@ def test_every_name_may_be_asked_for_first_by_eight_threads() -> None:
 def test_a_name_and_its_package_are_imported_at_once() -> None:
     """Each thread would hold what the other one waits for: the package, and the module that it asks for next."""
     assert run(PACKAGE_AND_MODULE).split() == ["package", "name"]
+
+
+def test_a_room_and_hocket_are_imported_at_once() -> None:
+    """Python lets the second thread into a package whose own file the first one still reads."""
+    assert sorted(run(ROOM_AND_DOOR).split()) == ["door", "room"]
 
 
 @pytest.mark.parametrize("name", ["asyncio", "trio", "IPython", "langchain_core.callbacks.base"])
