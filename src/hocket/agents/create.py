@@ -1,13 +1,14 @@
 """`create_agent`: what an agent is made of is checked here, before any model is asked."""
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, TypeVar, Unpack, cast, get_args, overload
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args, overload
 
 from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
 from hocket.agents.context import ContextSchema
 from hocket.agents.limits import AgentLimits, LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, ToolLike
+from hocket.agents.offload import read_result
 from hocket.agents.plan import (
     AgentPlan,
     Model,
@@ -24,9 +25,11 @@ from hocket.agents.skills import SkillPaths, make_skill_tool
 from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.errors import InvalidInput
 from hocket.errors.hints import explain_arguments
+from hocket.language_models.options import PromptCache
 from hocket.language_models.registry import resolve_model_name
 from hocket.messages import SystemMessage
 from hocket.messages.content import FieldsView
+from hocket.stores import BaseStore
 
 __all__ = ["ToolLike", "create_agent"]
 
@@ -46,6 +49,8 @@ class _Options(TypedDict, total=False):
     at_limit: LimitPolicy
     context_schema: type[object] | None
     skills: SkillPaths
+    prompt_cache: PromptCache | Literal["auto"]
+    offload: BaseStore[str, str] | None
     name: str | None
 
 
@@ -91,6 +96,8 @@ def create_agent(
     at_limit: LimitPolicy = "answer",
     context_schema: type[object] | None = None,
     skills: SkillPaths = (),
+    prompt_cache: PromptCache | Literal["auto"] = "auto",
+    offload: BaseStore[str, str] | None = None,
     name: str | None = None,
 ) -> Agent[Any]:
     """Make an agent: a model that works with tools until it is done.
@@ -115,6 +122,10 @@ def create_agent(
         context_schema: the class of the ``context=`` of each call: a dataclass, a pydantic model, a TypedDict. Default: any
             object is one, and none is needed.
         skills: a folder of skills, or several: the model gets the tool ``load_skill``. They are read now, in this thread.
+        prompt_cache: whether the model's provider is to keep prompts (docs/prompt-caches.md), or how long: True, False,
+            "5m", "1h"; "auto": True where there are tools and the model says nothing itself.
+        offload: a store in which results above ``AgentLimits(result_chars=)``, and what is cut to fit the window, are kept
+            whole; the model gets the tool ``read_result``. Whose conversation has an id of one can read it.
         name: for handlers, and for `Agent.as_tool`.
 
     Raises:
@@ -141,8 +152,13 @@ def create_agent(
     check_list("tools", tools, "a list of tools and functions")
     check_list("middleware", middleware, "a list of objects of AgentMiddleware")
     around = [check_kind("a middleware", one, AgentMiddleware) for one in middleware]
+    if prompt_cache not in ("auto", *get_args(PromptCache)):
+        raise InvalidInput(f"prompt_cache is {prompt_cache!r}; it is 'auto', True, False, '5m' or '1h'")
+    if offload is not None:
+        check_kind("offload", offload, BaseStore)  # type: ignore[type-abstract]  # only asked for
     brought = [tool for one in around for tool in one.tools]
-    own, hosted = index_tools([*tools, *brought, *([make_skill_tool(skills)] if skills else ())])
+    more = [*([make_skill_tool(skills)] if skills else ()), *([] if offload is None else [read_result])]
+    own, hosted = index_tools([*tools, *brought, *more])
     limits.check_tools(own)
     answer: AnswerFormat | None = read_answer_format(response_format)
     check_answer_names(answer, own)
@@ -161,6 +177,8 @@ def create_agent(
         middleware=around,
         approvals=ApprovalRules(interrupt_on, own) or None,
         at_limit=at_limit,
+        prompt_cache=prompt_cache,
+        offload=offload,
     )
     if not isinstance(model, str):
         _ = plan.own  # what does not go together is said here

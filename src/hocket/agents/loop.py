@@ -19,13 +19,16 @@ from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent,
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import NestedRunGuard, RunUsage, StopReason, find_usages
 from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
-from hocket.agents.model_call import FEEDBACK, ContextWindow, ModelCaller
+from hocket.agents.model_call import FEEDBACK, ModelCaller
+from hocket.agents.offload import INJECTED, Offload
 from hocket.agents.options import AgentCall
 from hocket.agents.plan import RunPlan, read_prompt
+from hocket.agents.prefix_watch import PrefixWatch
 from hocket.agents.progress import RunProgress
 from hocket.agents.result import AgentFinish, AgentResult
 from hocket.agents.state import CallIds, RunRecord, RunState, read_state, split_question
 from hocket.agents.turn import TurnRunner, is_broken_off, is_paused, read_answer
+from hocket.agents.window import ContextWindow
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage, message_chunk_to_message
@@ -85,13 +88,16 @@ class AgentRun(Generic[Output]):
         self._caller = ModelCaller(plan.format, inside, sink, backlog, plan.answer, holds=holds)
         self._ask_model = compose_model_calls(middleware, self._count_and_ask, inside)
         self._is_hooked = self._ask_model != self._count_and_ask
+        store = plan.agent.offload
+        self._offload = offload = None if store is None else Offload(store, limits.result_chars)
         self._runner = CallRunner(
             plan.tools,
             inside,
             timeout=limits.tool_seconds,
             timeouts=limits.per_tool_seconds,
             max_result_chars=limits.result_chars,
-            injected=call.injected,
+            injected=call.injected if offload is None else {**call.injected, INJECTED: offload},
+            shorten=None if offload is None else offload.fit,
             make_runtime=lambda call_id: progress.make_runtime(call_id),
         )
         self._runner.check_injected(plan.tools)
@@ -109,7 +115,8 @@ class AgentRun(Generic[Output]):
             progress.make_runtime,
         )
         self._offered = plan.offered
-        self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"))
+        self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"), offload)
+        self._watch = PrefixWatch(run, warns=plan.agent.prompt_cache is not False)
         self._context: list[BaseMessage] = []  # what the model is shown
         self._call_ids = CallIds(())
         self._shown: Sequence[OfferedTool] = self._offered  # of the request that brought the last reply
@@ -143,6 +150,8 @@ class AgentRun(Generic[Output]):
             stored, input = split_question(input)
         self._progress.before = state = read_state(stored)
         self._call_ids = CallIds(state.messages)
+        if self._offload is not None:
+            self._offload.allow(state.messages)
         system = await self._read_system(() if isinstance(input, Resume) else input)
         self._context = [*([system] if system else []), *state.messages]
         result: AgentResult[Output] | None = None
@@ -231,7 +240,7 @@ class AgentRun(Generic[Output]):
                 messages=[*messages],
                 tools=tools,
                 tool_choice=tool_choice,
-                options=self._call.options,
+                options={**self._plan.cache_options, **self._call.options},
                 step=progress.step,
                 runtime=progress.make_runtime() if self._is_hooked else NO_RUNTIME,
             )
@@ -248,6 +257,7 @@ class AgentRun(Generic[Output]):
             raise _OverLimitError
         progress.model_calls += 1
         self._shown = request.tools
+        await self._watch.look(request, self._window.compactions, is_expected=progress.is_closing)
         return await self._caller.ask(request)
 
     async def _refuse_reply(self, reply: AIMessage, feedback: str) -> None:
@@ -380,7 +390,8 @@ class AgentRun(Generic[Output]):
         return self._make_result(stop, output)
 
     def _make_result(self, stop: StopReason, output: Any, pending: Sequence[ToolCall] = ()) -> AgentResult[Output]:
-        return self._progress.make_result(stop, cast("Output | None", output), pending, self._window.excess)
+        found = self._window.excess, self._watch.breaks
+        return self._progress.make_result(stop, cast("Output | None", output), pending, *found)
 
     async def _tell(self, event: AgentEvent) -> None:
         if self._sink is not None and (waiting := self._sink.put(event)) is not None:

@@ -2,24 +2,19 @@
 
 The text style is a codec around the same call: the conversation is rendered, and the reply is read into a message with
 tool calls. So the loop sees the same messages in both styles, and so does the history.
-
-Of a long run the model is shown the part that it can take. Tokens are estimated, message by message, each once; a reply
-that reports its usage says how many there really were. What is too long is made a quarter shorter than it has to be:
-models keep what they have computed of a beginning, which should not be another one at each step.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, cast
 
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
-from hocket.agents.compact import compact
 from hocket.agents.events import AgentEvent, Backlog, ChunkEvent
 from hocket.agents.limits import find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import AnswerFilter, TextFormat
-from hocket.errors import ContextLengthExceeded, InvalidHook, InvalidInput, Unsupported
+from hocket.errors import InvalidHook, InvalidInput, Unsupported
 from hocket.language_models import BaseChatModel, BaseLLM
 from hocket.language_models.structured.answers import CallAnswerReader
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector, message_chunk_to_message
@@ -27,81 +22,9 @@ from hocket.messages.content import FieldsView
 from hocket.messages.roles import calls_of
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.base import RunnableWrapper
-from hocket.tokens import count_tokens_approximately
-from hocket.tokens.windows import find_token_limit
 from hocket.tools import BaseTool
 
-__all__ = ["FEEDBACK", "ContextWindow", "ModelCaller", "bind_tools", "list_models", "refuse_hosted"]
-
-Ask = Callable[[list[BaseMessage]], Awaitable[AIMessage]]
-
-
-class ContextWindow:
-    """Asks a model with as much of a conversation as it can take.
-
-    Args:
-        model: whose profile says how much that is; if it does not, the model is believed when it says that it is too much.
-        tools: that it is shown along.
-        language: of the lines that take the place of what is left out.
-
-    Attributes:
-        answer_tokens: how many the answer may have at most, if the model has a limit set; else 0.
-        excess: by how many tokens, at most, what was sent was estimated to be too long.
-    """
-
-    def __init__(
-        self, model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool], language: Literal["en", "zh"] = "en"
-    ) -> None:
-        self._limit = find_token_limit(model)
-        self._tools = tools
-        self._language: Literal["en", "zh"] = language
-        most = getattr(model, "max_tokens", None)
-        self.answer_tokens: int = most if isinstance(most, int) else 0
-        self.excess: int = 0
-        self._seen = 0  # messages that are in the estimate
-        self._tokens: int | None = None
-
-    def estimate(self, context: Sequence[BaseMessage]) -> int:
-        """Return about how many tokens a conversation has. It is the one of the last time, with messages added."""
-        if self._tokens is None:
-            self._tokens = count_tokens_approximately(context, tools=self._tools)
-        else:
-            self._tokens += count_tokens_approximately(context[self._seen :])
-        self._seen = len(context)
-        return self._tokens
-
-    async def ask(self, context: list[BaseMessage], ask: Ask) -> tuple[AIMessage, list[BaseMessage]]:
-        """Return the model's answer, and the conversation as it was sent.
-
-        Raises:
-            ContextLengthExceeded: the model says that it is too long, and nothing more can be left out.
-        """
-        if self._limit is not None and self.estimate(context) > self._limit:
-            context, self.excess = await self._shorten(context, self._limit)
-        while True:
-            try:
-                reply = await ask(context)
-            except ContextLengthExceeded:
-                shorter, _ = await self._shorten(context, self.estimate(context) // 2)
-                if len(shorter) == len(context) and all(map(lambda one, other: one is other, shorter, context)):
-                    raise
-                context = shorter
-            else:
-                if reply.usage_metadata and (tokens := reply.usage_metadata["input_tokens"]):
-                    self._tokens, self._seen = tokens, len(context)
-                return reply, context
-
-    async def _shorten(self, context: list[BaseMessage], limit: int) -> tuple[list[BaseMessage], int]:
-        """Return a conversation made to fit a limit, and by how many tokens it does not."""
-        estimated = self.estimate(context)
-        counted = max(1, count_tokens_approximately(context))
-        beside = max(0, estimated - counted) if self._tools else 0  # tools are sent along, and cannot be cut
-        wanted = max(0, (limit - beside) * 3 // 4)
-        result = await ASYNC.call_sync(compact, context, wanted, language=self._language)
-        self._tokens = max(0, estimated - result.saved)
-        self._seen = len(result.messages)
-        return result.messages, max(0, self._tokens - limit)
-
+__all__ = ["FEEDBACK", "ModelCaller", "bind_tools", "leaves_cache_open", "list_models", "refuse_hosted"]
 
 FEEDBACK = "format_feedback"
 """Under this key of ``response_metadata`` a reply that could not be read has what the model is told. It is not stored."""
@@ -253,6 +176,15 @@ def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage
         return [model]
     wrapped: list[Runnable[Any, AIMessage]] = [*model._get_wrapped()]  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
     return [one for inner in wrapped for one in list_models(inner)]
+
+
+def leaves_cache_open(model: Runnable[Any, AIMessage]) -> bool:
+    """Whether each model that may answer has the option ``prompt_cache``, and neither it nor a binding says it."""
+    if "prompt_cache" in getattr(model, "kwargs", {}):
+        return False
+    if not isinstance(model, RunnableWrapper):
+        return getattr(model, "prompt_cache", False) is None
+    return all(map(leaves_cache_open, model._get_wrapped()))  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
 
 
 def _takes_stop(model: Runnable[Any, AIMessage]) -> bool:

@@ -38,17 +38,18 @@ class Offload:
     Args:
         store: where they are kept.
         result_chars: that a result may have, and what is read of one at once; None: as many as it has.
-        messages: of the conversation so far; the ids in it can be read.
     """
 
-    def __init__(
-        self, store: BaseStore[str, str], result_chars: int | None, messages: Iterable[BaseMessage] = ()
-    ) -> None:
+    def __init__(self, store: BaseStore[str, str], result_chars: int | None) -> None:
         self._store = store
         self._chars = result_chars
-        self._ids = {id for message in messages if (id := _find_id(message))}
+        self._ids: set[str] = set()
         self._unsaved: dict[str, str] = {}
         self._has_failed = False
+
+    def allow(self, messages: Iterable[BaseMessage]) -> None:
+        """Let what ``messages``, of the conversation, have ids of be read."""
+        self._ids.update(id for message in messages if (id := _find_id(message)))
 
     async def fit(self, message: ToolMessage) -> ToolMessage:
         """Return a result as the model is shown it. What is left out is kept, unless the store fails."""

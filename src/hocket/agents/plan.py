@@ -10,15 +10,17 @@ from hocket.agents.approval import ApprovalRules
 from hocket.agents.context import ContextSchema
 from hocket.agents.limits import LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, OfferedTool, ToolLike
-from hocket.agents.model_call import bind_tools, list_models, refuse_hosted
+from hocket.agents.model_call import bind_tools, leaves_cache_open, list_models, refuse_hosted
 from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.agents.text_format import TextFormat
 from hocket.errors import InvalidInput
 from hocket.errors.hints import bridge_hint
-from hocket.language_models import BaseLLM, init_chat_model
+from hocket.language_models import BaseChatModel, BaseLLM, init_chat_model
+from hocket.language_models.options import PromptCache
 from hocket.messages import SystemMessage, ToolCall
 from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable
+from hocket.stores import BaseStore
 from hocket.tools import BaseTool
 from hocket.tools.calls import index_by_name
 from hocket.tools.runtime import Runtime
@@ -81,6 +83,14 @@ class RunPlan:
         return self.answer is not None and name in self.answer.names
 
     @functools.cached_property
+    def cache_options(self) -> Mapping[str, Any]:
+        """What each call of the model says of prompt caches; nothing, if the model has no such option or says it itself."""
+        wanted, model = self.agent.prompt_cache, self.model
+        if wanted == "auto":
+            return {"prompt_cache": True} if self.offered and leaves_cache_open(model) else {}
+        return {"prompt_cache": wanted} if all(isinstance(one, BaseChatModel) for one in list_models(model)) else {}
+
+    @functools.cached_property
     def offered(self) -> Sequence[OfferedTool]:
         """The tools that the model is shown: those that are run here, those of the answer, the provider's."""
         return [*self.tools.values(), *(self.answer.tools if self.answer else ()), *self.hosted]
@@ -101,6 +111,8 @@ class AgentPlan:
         middleware: around the calls, the outermost first.
         approvals: which calls wait for a person; None: none does.
         at_limit: what happens at a limit.
+        prompt_cache: whether the model's provider is to keep prompts, or how long; "auto": if there are tools.
+        offload: keeps results that are too long; None: nothing does.
     """
 
     model: Model | str
@@ -113,6 +125,8 @@ class AgentPlan:
     middleware: Sequence[AgentMiddleware]
     approvals: ApprovalRules | None
     at_limit: LimitPolicy
+    prompt_cache: PromptCache | Literal["auto"]
+    offload: BaseStore[str, str] | None
 
     @functools.cached_property
     def own(self) -> RunPlan:

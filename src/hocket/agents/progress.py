@@ -10,6 +10,7 @@ from hocket.agents.options import AgentCall
 from hocket.agents.result import AgentResult, AgentStep, make_action
 from hocket.agents.state import RunRecord, RunState, is_valid
 from hocket.agents.turn import add_note, is_silent
+from hocket.message_toolkit.prefix import PrefixBreak
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.roles import calls_of
 from hocket.runnables import RunnableConfig
@@ -123,7 +124,12 @@ class RunProgress:
         ]
 
     def make_result(
-        self, stop: StopReason, output: Output | None, pending: Sequence[ToolCall], excess_tokens: int
+        self,
+        stop: StopReason,
+        output: Output | None,
+        pending: Sequence[ToolCall],
+        excess_tokens: int,
+        prefix_breaks: Sequence[PrefixBreak],
     ) -> AgentResult[Output]:
         """Return the result of the run."""
         return AgentResult(
@@ -137,5 +143,6 @@ class RunProgress:
             model_calls=self.model_calls,
             tool_calls=self.tool_calls,
             excess_tokens=excess_tokens,
+            prefix_breaks=[*prefix_breaks],
             decided=self._decided,
         )

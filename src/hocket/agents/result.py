@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hocket.agents.limits import StopReason
+from hocket.message_toolkit.prefix import PrefixBreak
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, UsageMetadata
 from hocket.messages.html import write_messages, write_table
 
@@ -81,6 +82,8 @@ class AgentResult(Generic[Output]):
         model_calls, tool_calls: calls that this agent made in the same part; those that `Resume` decided are in it.
         excess_tokens: by how much, at least once, what was sent was estimated to be longer than the window of the model:
             nothing more could be left out.
+        prefix_breaks: requests that did not begin as the one before them, so that the provider's prompt cache was of no
+            use, each with the reason. Those of "compacted", and of the last answer at a limit, are the run's own doing.
         decided: the calls of a message in ``past`` that `Resume` decided, with their results.
     """
 
@@ -94,7 +97,14 @@ class AgentResult(Generic[Output]):
     model_calls: int = 0
     tool_calls: int = 0
     excess_tokens: int = 0
+    prefix_breaks: list[PrefixBreak] = field(default_factory=list[PrefixBreak])
     decided: list[AgentStep] = field(default_factory=list[AgentStep], repr=False)
+
+    @property
+    def cached_share(self) -> float | None:
+        """How much of the run's input was read from providers' caches, from 0 to 1; None: no reply has told."""
+        read = self.usage.get("input_token_details", {}).get("cache_read")
+        return None if read is None else read / max(1, self.usage["input_tokens"])
 
     @property
     def messages(self) -> list[BaseMessage]:

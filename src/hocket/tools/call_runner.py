@@ -34,6 +34,7 @@ class CallRunner:
         timeout: seconds that a call may take, where its tool has no limit of its own.
         timeouts: the same for single tools, by name; they go before the tools' own.
         max_result_chars: of a result; what is longer is cut.
+        shorten: makes a result short enough instead.
         config: for the run of each tool.
         injected: values of injected arguments, by name.
         make_runtime: returns what a tool is told of the run, for the id of its call; None: nobody knows.
@@ -55,6 +56,7 @@ class CallRunner:
         timeouts: Mapping[str, float] | None = None,
         max_result_chars: int | None = None,
         injected: Mapping[str, object] | None = None,
+        shorten: Callable[[ToolMessage], Awaitable[ToolMessage]] | None = None,
         make_runtime: Callable[[str], Runtime] | None = None,
     ) -> None:
         if timeout is not None and not timeout > 0:
@@ -67,6 +69,7 @@ class CallRunner:
         self._max_result_chars = max_result_chars
         self.config: RunnableConfig = config
         self._injected = injected or {}
+        self._shorten = shorten
         self._make_runtime = make_runtime
         self._stops: list[tuple[Call, StopRun]] = []
         self._unreturned: dict[str, ToolMessage] = {}  # by the ids of the calls
@@ -131,12 +134,14 @@ class CallRunner:
             if not is_stray(error):
                 raise
             return make_error_message(f"{name} was cancelled before it was done.", call_id, name, "cancelled")
-        return self._fit(result, call_id)
+        if self._shorten is None:
+            return self._fit(result, call_id)
+        self._unreturned[call_id] = result  # what is cancelled from here on has a result
+        return await self._shorten(_name(result, call_id))
 
     def _fit(self, result: ToolMessage, call_id: str) -> ToolMessage:
         """Return a result as it answers its call: with its id, and not too long."""
-        if result.tool_call_id != call_id:
-            result = result.model_copy(update={"tool_call_id": call_id})
+        result = _name(result, call_id)
         return result if self._max_result_chars is None else cut_result(result, self._max_result_chars)
 
     async def _run(self, tool: BaseTool, arguments: dict[str, object], call_id: str) -> ToolMessage:
@@ -162,6 +167,10 @@ class CallRunner:
         near = near_name(name or "", self.tools)
         hint = f" Did you mean {near!r}?" if near else ""
         return f"There is no tool named {excerpt(name)}.{hint} The tools are: {', '.join(self.tools) or 'none'}."
+
+
+def _name(result: ToolMessage, call_id: str) -> ToolMessage:
+    return result if result.tool_call_id == call_id else result.model_copy(update={"tool_call_id": call_id})
 
 
 def _is_same(one: Call, other: Call) -> bool:

@@ -127,6 +127,7 @@ DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 RETRY_EVENT = "hocket.retry"
 RETRY_ATTEMPT = "hocket.retry.attempt"
 RETRY_DELAY = "hocket.retry.delay"
+PREFIX_BREAK_EVENT = "hocket.prefix_break"
 LIMITER_EVENT = "hocket.limiter_wait"
 LIMITER_SECONDS = "hocket.limiter_wait.seconds"
 

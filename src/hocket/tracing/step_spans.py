@@ -68,6 +68,15 @@ class StepSpans(BaseCallbackHandler):
             run.fail(error, self._telemetry.show_error(error))
             self._end_chain(run, {})
 
+    def on_custom_event(self, name: str, data: object, *, run_id: UUID, **kwargs: object) -> None:
+        """Tell the span of an agent that a request did not begin as the one before it."""
+        run = self._telemetry.runs.get(run_id) if name == names.PREFIX_BREAK_EVENT else None
+        if run is not None and isinstance(data, Mapping):
+            facts = {f"{name}.{key}": value for key, value in cast("Mapping[str, str | int]", data).items()}
+            if not self._telemetry.capture.in_spans:  # it quotes the prompt
+                facts.pop(f"{name}.detail", None)
+            run.span.add_event(name, facts)
+
     def _end_chain(self, run: OpenRun, facts: Attributes) -> None:
         if run.operation == names.INVOKE_AGENT:
             self._telemetry.instruments.agent_duration.record(run.seconds, run.common)
