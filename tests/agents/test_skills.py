@@ -280,7 +280,9 @@ async def test_a_failure_is_told_to_the_model(tmp_path: Path):
 def test_an_agent_may_have_skills(tmp_path: Path) -> None:
     """It has a tool more, and a folder that cannot be used is refused when the agent is made."""
     (tmp_path / "refunds").mkdir()
-    (tmp_path / "refunds" / "SKILL.md").write_text("---\nname: refunds\ndescription: How to pay back.\n---\nAsk first.\n")
+    (tmp_path / "refunds" / "SKILL.md").write_text(
+        "---\nname: refunds\ndescription: How to pay back.\n---\nAsk first.\n"
+    )
     load = {"type": "tool_call", "name": "load_skill", "args": {"name": "refunds"}, "id": "1"}
     agent = create_agent(ScriptedChatModel(script=[Turn(tool_calls=[load]), "Done."]), skills=tmp_path)
     assert agent.invoke("go").steps[0].observation == "Ask first."

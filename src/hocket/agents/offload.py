@@ -110,7 +110,7 @@ class Offload:
             raise ToolException(f"the result {id} cannot be read now ({type(error).__name__})") from error
         if whole is None:
             raise ToolException(f"the result {id} is gone: it is kept no longer. Make its call again if you need it")
-        most, start = self._chars or _CHARS, max(0, start)
+        most, start = self._chars or _CHARS, min(max(0, start), len(whole))
         if find:
             return (
                 _join_lines(_find_lines(whole, find, start), most) or f"No line from character {start} on has {find!r}."
