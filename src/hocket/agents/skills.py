@@ -27,6 +27,7 @@ SkillPaths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A folder of skills, or several."""
 
 _FILE = "SKILL.md"
+_FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _SHOWN = 200  # characters of a description that the model is shown
 _MOST_SHOWN = 30  # skills with their descriptions
 _LARGEST_FILE = 1_000_000  # bytes
@@ -42,14 +43,7 @@ _HINT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """A skill.
-
-    Attributes:
-        name: 1 to 64 characters of ``a-z``, ``0-9`` and ``-``.
-        description: what it is for, 1 to 1,024 characters.
-        body: the instructions.
-        folder: its own, without links.
-    """
+    """A skill: its name, what it is for, its instructions, and its folder, without links in its path."""
 
     name: str
     description: str
@@ -112,59 +106,48 @@ def _read_skill(folder: Path, parent: Path) -> Skill:
     if not real.is_relative_to(parent):
         raise InvalidInput(f"{folder} is a link out of {parent}; give the folder around its target in skills=[...]")
     try:
-        lines = _read_text(real, _FILE).splitlines()
+        text = _read_text(real, _FILE).replace("\r\n", "\n")
     except ToolException as error:
         raise InvalidInput(f"{place}: {error}") from error
-    ends = [at for at, line in enumerate(lines) if line.rstrip() == "---"]
-    if len(ends) < 2 or ends[0] != 0:
+    parts = _FRONT.match(text)
+    if parts is None:
         raise InvalidInput(f"{place}, line 1: a skill begins with lines of 'key: value' between two lines of '---'")
-    front = lines[1 : ends[1]]
+    front = parts[1].splitlines()
     fields = _read_fields(place, front)
 
     def read(key: str, pattern: str, wanted: str) -> str:
         value = fields.get(key)
-        text = " ".join(value.split()) if isinstance(value, str) else ""
-        if re.fullmatch(pattern, text):
-            return text
+        told = " ".join(value.split()) if isinstance(value, str) else ""
+        if re.fullmatch(pattern, told):
+            return told
         line = next((at for at, one in enumerate(front, 2) if one.startswith(f"{key}:")), 1)
         raise InvalidInput(f"{place}, line {line}: {key} is {excerpt(value)}; it is {wanted}")
 
-    return Skill(
-        name=read("name", "[a-z0-9-]{1,64}", "1 to 64 characters of a-z, 0-9 and '-'"),
-        description=read("description", ".{1,1024}", "a text of 1 to 1,024 characters"),
-        body="\n".join(lines[ends[1] + 1 :]).strip(),
-        folder=real,
-    )
+    name = read("name", "[a-z0-9-]{1,64}", "1 to 64 characters of a-z, 0-9 and '-'")
+    description = read("description", ".{1,1024}", "a text of 1 to 1,024 characters")
+    return Skill(name=name, description=description, body=text[parts.end() :].strip(), folder=real)
 
 
 def _read_fields(place: Path, lines: Sequence[str]) -> Mapping[str, object]:
     """Return what a front matter says, whose first line is the second of its file."""
-    fields: dict[str, object] = {}
-    for at, line in enumerate(lines, 2):
-        if match := _PLAIN_LINE.fullmatch(line.rstrip()):
-            fields[match[1]] = match[2]
-        elif line.strip() and not line.startswith("#"):
-            return _read_yaml(place, "\n".join(lines), at)
-    return fields
-
-
-def _read_yaml(place: Path, text: str, at: int) -> Mapping[str, object]:
-    """Return what a front matter says that is more than plain from line ``at`` on."""
+    plain = [_PLAIN_LINE.fullmatch(line.rstrip()) for line in lines]
+    rich = (at for at, line in enumerate(lines) if line.strip() and line[0] != "#" and not plain[at])
+    at = next(rich, None)
+    if at is None:
+        return {match[1]: match[2] for match in plain if match}
     try:
         import yaml  # pyright: ignore[reportMissingModuleSource]
     except ImportError as error:
-        raise MissingDependency(
-            f"{place}, line {at}: more than a plain 'key: value' in one line, without quotes, needs PyYAML: "
-            "pip install 'hocket[yaml]'"
-        ) from error
+        way_out = "needs PyYAML: pip install 'hocket[yaml]'"
+        raise MissingDependency(f"{place}, line {at + 2}: more than 'key: value', without quotes, {way_out}") from error
     try:
-        fields = yaml.safe_load(text)
+        fields = yaml.safe_load("\n".join(lines))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        at = mark.line + 2 if mark else at
-        raise InvalidInput(f"{place}, line {at}: {getattr(error, 'problem', None) or error}") from error
+        reason = getattr(error, "problem", None) or error
+        raise InvalidInput(f"{place}, line {mark.line + 2 if mark else at + 2}: {reason}") from error
     if not isinstance(fields, dict):
-        raise InvalidInput(f"{place}, line {at}: a front matter is lines of 'key: value', and not {excerpt(fields)}")
+        raise InvalidInput(f"{place}, line {at + 2}: a front matter is lines of 'key: value', not {excerpt(fields)}")
     return cast("dict[str, object]", fields)
 
 
