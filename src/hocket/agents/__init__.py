@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     )
     from hocket.agents.limits import AgentLimits
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
+    from hocket.agents.pii import PIIMiddleware
     from hocket.agents.react import ReActFormat
     from hocket.agents.result import AgentAction, AgentFinish, AgentResult, AgentStep
     from hocket.agents.safety import SafetyManager
     from hocket.agents.serve import react_app
     from hocket.agents.state import read_pending_calls
+    from hocket.agents.todo import TodoListMiddleware, read_todos
+    from hocket.agents.tool_retry import ToolRetryMiddleware
     from hocket.errors import LimitReached
     from hocket.tools.runtime import Runtime
 
@@ -47,11 +50,14 @@ _LATER = {
     "UnreadableEvent",
     "limits": "AgentLimits",
     "middleware": "AgentMiddleware ModelRequest ToolCallRequest",
+    "pii": "PIIMiddleware",
     "react": "ReActFormat",
     "result": "AgentAction AgentFinish AgentResult AgentStep",
     "safety": "SafetyManager",
     "serve": "react_app",
     "state": "read_pending_calls",
+    "todo": "TodoListMiddleware read_todos",
+    "tool_retry": "ToolRetryMiddleware",
 }
 
 __all__ = [
@@ -69,6 +75,7 @@ __all__ = [
     "LimitReached",
     "MessageEvent",
     "ModelRequest",
+    "PIIMiddleware",
     "PausedEvent",
     "PromptBenchmark",
     "PromptMetrics",
@@ -77,8 +84,10 @@ __all__ = [
     "RunOptions",
     "Runtime",
     "SafetyManager",
+    "TodoListMiddleware",
     "ToolCallRequest",
     "ToolEndEvent",
+    "ToolRetryMiddleware",
     "ToolStartEvent",
     "UnreadableEvent",
     "abenchmark_prompts",
@@ -88,6 +97,7 @@ __all__ = [
     "create_agent",
     "react_app",
     "read_pending_calls",
+    "read_todos",
     "search_tool",
     "sql_tool",
 ]

@@ -81,12 +81,14 @@ class ToolCallRequest:
             of that name, the handler tells the model so.
         step: the number of the model's call that asked for it, from 1.
         runtime: for whom the run is, and what it has used.
+        failures: what the tool has raised so far, the last one last: a handler adds what the result says in words.
     """
 
     tool_call: ToolCall
     tool: BaseTool | None
     step: int = 1
     runtime: Runtime = NO_RUNTIME
+    failures: list[Exception] = field(default_factory=list[Exception], compare=False, repr=False)
 
     def override(self, **changes: Any) -> "ToolCallRequest":
         """Return a copy with some fields changed. A call of another name is one of another tool."""

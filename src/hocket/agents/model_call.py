@@ -216,6 +216,9 @@ def bind_tools(
     return cast("Runnable[Any, AIMessage]", bind([*tools], tool_choice=tool_choice))
 
 
+_SAID = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls")
+
+
 class _ChunkSink:
     """A sink that shows the pieces of an answer, as far as they are for the user, and puts them together.
 
@@ -270,7 +273,9 @@ class _ChunkSink:
     async def release(self, reply: AIMessage) -> None:
         """Show what was held back, if the reply says the same, or else the reply's text."""
         held, self._held = self._held or [], None
-        if "".join(chunk.text for chunk in held) != reply.text:
+        is_text = self._filter is not None  # else the pieces have calls and thoughts as well
+        said = _fold(held) if is_text else self._whole or self._collector.message()
+        if any(getattr(said, name) != getattr(reply, name) for name in (("text",) if is_text else _SAID)):
             held = [chunk for chunk in [_make_text_chunk(reply.text)] if chunk]
         for chunk in held:
             if (waiting := self._emit_chunk(chunk)) is not None:

@@ -170,7 +170,8 @@ class TurnRunner:
 
     async def _answer(self, request: ToolCallRequest) -> ToolMessage:
         call = request.tool_call
-        return await self._runner.answer_by(request.tool or self._runner.get_tool(call["name"]), call)
+        tool = request.tool or self._runner.get_tool(call["name"])
+        return await self._runner.answer_by(tool, call, request.failures)
 
     async def _tell(self, event: AgentEvent) -> None:
         assert self._emit is not None

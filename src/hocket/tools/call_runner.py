@@ -25,6 +25,8 @@ _LONGEST = 2_000  # characters of a failure that the model is told
 Call = ToolCall | InvalidToolCall
 """A call of a tool as a model wrote it, with arguments that can be read or not."""
 
+_Failures = list[Exception] | None
+
 
 class CallRunner:
     """Runs the tool calls of a message, one by one, or many at once.
@@ -107,8 +109,8 @@ class CallRunner:
         """Run a call, and return the message that answers it. Only a cancellation gets out."""
         return await self.answer_by(self.get_tool(call["name"]), call)
 
-    async def answer_by(self, tool: BaseTool | None, call: Call) -> ToolMessage:
-        """Run a call by a tool, which need not be the one that it names, and return the message that answers it."""
+    async def answer_by(self, tool: BaseTool | None, call: Call, failures: _Failures = None) -> ToolMessage:
+        """Run a call by a tool, which need not be the one that it names, and return its answer; see `guard`."""
         name, call_id = call["name"], call["id"] or ""
         if tool is None:
             shown = None if name is None else name[:LONGEST_NAME]  # a model may make up a megabyte of it
@@ -118,10 +120,15 @@ class CallRunner:
             reason = str(call.get("error") or "they are not a JSON object")[:_LONGEST]
             text = f"The arguments of {name} could not be read: {reason}. Call it again with valid JSON."
             return make_error_message(text, call_id, name, "invalid_arguments")
-        return await self.guard(call, lambda: self._run(tool, arguments, call_id))
+        return await self.guard(call, lambda: self._run(tool, arguments, call_id), failures)
 
-    async def guard(self, call: Call, work: Callable[[], Awaitable[ToolMessage]]) -> ToolMessage:
-        """Return what ``work`` returns, or the message that says how it failed. Only a cancellation gets out."""
+    async def guard(
+        self, call: Call, work: Callable[[], Awaitable[ToolMessage]], failures: _Failures = None
+    ) -> ToolMessage:
+        """Return what ``work`` returns, or the message that says how it failed, and add the failure to ``failures``.
+
+        Only a cancellation gets out.
+        """
         name, call_id = call["name"] or "", call["id"] or ""
         try:
             result = await work()
@@ -129,6 +136,8 @@ class CallRunner:
             self._stops.append((call, stop))
             return make_error_message(str(stop) or "The run was stopped.", call_id, name, "stopped")
         except Exception as error:
+            if failures is not None:
+                failures.append(error)
             return make_error_message(_describe_failure(name, error), call_id, name, _get_error_kind(error))
         except BaseException as error:
             if not is_stray(error):
