@@ -23,12 +23,11 @@ from hocket.agents.model_call import FEEDBACK, ModelCaller
 from hocket.agents.offload import INJECTED, Offload
 from hocket.agents.options import AgentCall
 from hocket.agents.plan import RunPlan, read_prompt
-from hocket.agents.prefix_watch import PrefixWatch
 from hocket.agents.progress import RunProgress
 from hocket.agents.result import AgentFinish, AgentResult
 from hocket.agents.state import CallIds, RunRecord, RunState, read_state, split_question
 from hocket.agents.turn import TurnRunner, is_broken_off, is_paused, read_answer
-from hocket.agents.window import ContextWindow
+from hocket.agents.window import ContextWindow, PrefixWatch
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage, message_chunk_to_message

@@ -3,23 +3,30 @@
 Tokens are estimated, message by message, each once; a reply that reports its usage says how many there really were. What is
 too long is made to fit a third of the window, as far as that takes old results and thoughts alone, and three quarters in any
 case: providers keep what they have computed of a beginning, which should not be another one at each step.
+
+Each request of a run is compared with the one before it, before its answer comes and the bill does.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from hocket._runtime.mode import ASYNC
 from hocket.agents.compact import compact
-from hocket.agents.middleware import OfferedTool
+from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.offload import Offload
 from hocket.errors import ContextLengthExceeded
+from hocket.message_toolkit.prefix import PrefixBreak, SentPrompt, find_break
 from hocket.messages import AIMessage, BaseMessage
 from hocket.runnables import Runnable
+from hocket.runnables.chain_run import ChainRun
 from hocket.tokens import count_tokens_approximately
 from hocket.tokens.windows import find_token_limit
+from hocket.tools import convert_to_openai_tools
 from hocket.tools.result_messages import cut_result
 
-__all__ = ["ContextWindow"]
+__all__ = ["PREFIX_BREAK", "ContextWindow", "PrefixWatch"]
 
 Ask = Callable[[list[BaseMessage]], Awaitable[AIMessage]]
 
@@ -104,3 +111,70 @@ class ContextWindow:
         self._tokens = max(0, estimated - result.saved)
         self._seen = len(result.messages)
         return result.messages, max(0, self._tokens - limit)
+
+
+PREFIX_BREAK = "hocket.prefix_break"
+"""The name of the event that handlers are told of (`BaseCallbackHandler.on_custom_event`)."""
+
+_log = logging.getLogger("hocket.agents")
+
+
+class PrefixWatch:
+    """Compares each request of a run with the one before it.
+
+    Args:
+        run: is told of breaks.
+        warns: whether the log is told of the first break that nobody has asked for.
+
+    Attributes:
+        breaks: those found.
+    """
+
+    def __init__(self, run: ChainRun, *, warns: bool) -> None:
+        self.breaks: list[PrefixBreak] = []
+        self._run = run
+        self._warns = warns
+        self._last: ModelRequest | None = None
+        self._compactions = 0
+
+    async def look(self, request: ModelRequest, compactions: int, *, is_expected: bool) -> None:
+        """Compare a request that is about to be sent.
+
+        Args:
+            request: as the hooks of the agent have made it.
+            compactions: how often messages were made shorter in the run.
+            is_expected: whether the run itself asks in another way now: for its last answer.
+        """
+        last, self._last = self._last, request
+        is_compacted, self._compactions = compactions != self._compactions, compactions
+        if last is None:
+            return
+        has_same_tools = last.tools is request.tools  # to describe them takes longer than all else
+        found = _compare(last, request, is_compacted, has_same_tools)
+        if found is not None and has_same_tools and found.cause in ("model", "options"):
+            found = _compare(last, request, is_compacted, False)  # its tools are lost, too, and count
+        if found is None:
+            return
+        self.breaks.append(found)
+        await self._run.tell("on_custom_event", PREFIX_BREAK, asdict(found))
+        if self._warns and not is_expected and found.cause != "compacted":
+            self._warns = False
+            _log.warning(
+                "request %d of a run does not begin as the one before it (%s: %s): the provider's prompt cache does not "
+                "have about %d tokens of it; see docs/prompt-caches.md",
+                *(found.step, found.cause, found.detail, found.lost_tokens),
+            )
+
+
+def _compare(last: ModelRequest, request: ModelRequest, is_compacted: bool, has_same_tools: bool) -> PrefixBreak | None:
+    before, after = (
+        SentPrompt(
+            messages=one.messages,
+            tools=() if has_same_tools else convert_to_openai_tools([*one.tools]),
+            options={**one.options, "tool_choice": one.tool_choice},
+            model=one.model,
+            is_compacted=is_compacted,
+        )
+        for one in (last, request)
+    )
+    return find_break(before, after, step=request.step)

@@ -25,7 +25,10 @@ def look(n: int) -> str:
 
 
 def steps(count: int, **fields: Any) -> list[Any]:
-    return [*(Turn(tool_calls=[call("look", str(n), n=n)], **fields) for n in range(count)), Turn(text="Done.", **fields)]
+    return [
+        *(Turn(tool_calls=[call("look", str(n), n=n)], **fields) for n in range(count)),
+        Turn(text="Done.", **fields),
+    ]
 
 
 class Change(AgentMiddleware):
