@@ -1,4 +1,7 @@
-"""Agents: a model that works with tools until it is done."""
+"""Agents: a model that works with tools until it is done.
+
+`mcp_servers` needs a package that need not be installed, so it is no part of ``__all__``.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
         UnreadableEvent,
     )
     from hocket.agents.limits import AgentLimits
+    from hocket.agents.mcp.servers import mcp_servers as mcp_servers
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
     from hocket.agents.pii import PIIMiddleware
     from hocket.agents.react import ReActFormat
@@ -49,6 +53,7 @@ _LATER = {
     "events": "AgentEvent AgentStream ChunkEvent EndEvent MessageEvent PausedEvent ToolEndEvent ToolStartEvent "
     "UnreadableEvent",
     "limits": "AgentLimits",
+    "mcp.servers": "mcp_servers",
     "middleware": "AgentMiddleware ModelRequest ToolCallRequest",
     "pii": "PIIMiddleware",
     "react": "ReActFormat",

@@ -46,6 +46,32 @@ def call(name: str, arguments: dict[str, float]) -> object:
     return "done"
 
 
+PICTURE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+PROMPT = {"name": "greet", "arguments": [{"name": "whom", "required": True}]}
+
+
+def read(method: str, params: dict[str, object]) -> dict[str, object] | None:
+    """Return what a resource or a prompt, or a list of them, is; None: there is none."""
+    if method == "resources/list":
+        first = {"uri": "memo://a", "name": "a"}
+        is_first = params.get("cursor") is None
+        return (
+            {"resources": [first], "nextCursor": "b"} if is_first else {"resources": [{"uri": "memo://b", "name": "b"}]}
+        )
+    if method == "resources/read" and params["uri"] == "memo://a":
+        contents = [
+            {"uri": "memo://a", "text": "read memo://a"},
+            {"uri": "memo://a", "blob": "aGk=", "mimeType": "image/png"},
+        ]
+        return {"contents": contents}
+    if method == "prompts/list":
+        return {"prompts": [PROMPT]}
+    if method == "prompts/get":
+        said = {"type": "text", "text": f"Greet {params['arguments']['whom']}."}  # type: ignore[index]
+        return {"messages": [{"role": "user", "content": said}, {"role": "assistant", "content": PICTURE}]}
+    return None
+
+
 def answer(request: dict[str, object]) -> None:
     method, params = request["method"], request.get("params", {})
     if method == "initialize":
@@ -64,6 +90,10 @@ def answer(request: dict[str, object]) -> None:
         text = json.dumps(call(params["name"], params.get("arguments", {})))  # type: ignore[index, attr-defined]
         if request["id"] not in cancelled:
             send(id=request["id"], result={"content": [{"type": "text", "text": text}]})
+    elif (found := read(method, params)) is not None:  # type: ignore[arg-type]
+        send(id=request["id"], result=found)
+    elif method == "resources/read":
+        send(id=request["id"], error={"code": -32002, "message": "no such resource"})
     else:
         send(id=request["id"], error={"code": -32601, "message": "Method not found"})
 

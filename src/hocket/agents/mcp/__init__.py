@@ -15,5 +15,6 @@ except ImportError as _error:
 
 from hocket.agents.mcp.client import MCPTools, mcp_tools
 from hocket.agents.mcp.server import ToolServer, mcp_server
+from hocket.agents.mcp.servers import MCPServers, mcp_servers
 
-__all__ = ["MCPTools", "ToolServer", "mcp_server", "mcp_tools"]
+__all__ = ["MCPServers", "MCPTools", "ToolServer", "mcp_server", "mcp_servers", "mcp_tools"]

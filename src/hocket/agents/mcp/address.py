@@ -7,7 +7,7 @@ a command, values of options that sound secret are masked, and so is whatever th
 import os
 import shlex
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import NamedTuple, TextIO, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -27,7 +27,7 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten
 from hocket.http.address import parse_url
 
-__all__ = ["MCPServerLike", "ServerAddress", "read_address"]
+__all__ = ["MCPServerLike", "ServerAddress", "read_address", "read_url"]
 
 MCPServerLike: TypeAlias = "str | Sequence[str] | ToolServer | StdioServerParameters | Transport | Server | MCPServer"
 """A command, a URL, what `mcp_server` returned, or what the client of the package ``mcp`` takes."""
@@ -75,7 +75,7 @@ def read_address(server: MCPServerLike) -> ServerAddress:
         return _read_command([server.command, *server.args], server)
     if isinstance(server, str):
         if server.startswith(("http://", "https://")):
-            return _read_url(server)
+            return read_url(server)
         return _read_command(_split(server))
     if isinstance(server, AbstractAsyncContextManager):
         return ServerAddress("the server", lambda: nullcontext(server))
@@ -87,23 +87,36 @@ def read_address(server: MCPServerLike) -> ServerAddress:
     )
 
 
-def _read_url(url: str) -> ServerAddress:
+def read_url(url: str, headers: Mapping[str, str] | None = None) -> ServerAddress:
+    """Return the address of a server of streamable HTTP.
+
+    Args:
+        url: of the server.
+        headers: sent with each request; never shown.
+
+    Raises:
+        InvalidInput: it is no URL of http or https, or a header has a line break or the like in it.
+    """
     parse_url(url)
+    for name, value in (headers or {}).items():
+        if not (name + value).isprintable():
+            raise InvalidInput(f"the header {name!r} has a character in it that cannot be printed, as a line break")
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     secrets = [url, parts.password or "", parts.username or "", parts.path, parts.query]
+    secrets += [part for value in (headers or {}).values() for part in (value, value.rpartition(" ")[2])]
     hint = "; of a server that speaks server-sent events alone (SSE), give mcp.client.sse.sse_client(url)"
-    return ServerAddress(f"the server at {origin}", lambda: _reach(url), secrets, hint)
+    return ServerAddress(f"the server at {origin}", lambda: _reach(url, headers), secrets, hint)
 
 
 @asynccontextmanager
-async def _reach(url: str) -> AsyncGenerator[SDKServer]:
+async def _reach(url: str, headers: Mapping[str, str] | None) -> AsyncGenerator[SDKServer]:
     """Give the SDK a client of HTTP that was made in a thread: it imports modules, and reads certificates from files.
 
     How long a call may take is not its business, but the connection's.
     """
     timeout = httpx2.Timeout(_PATIENCE, read=None)
-    async with await ASYNC.call_sync(httpx2.AsyncClient, timeout=timeout) as client:
+    async with await ASYNC.call_sync(httpx2.AsyncClient, timeout=timeout, headers=headers) as client:
         yield streamable_http_client(url, http_client=client, max_sse_event_size=_LARGEST)
 
 

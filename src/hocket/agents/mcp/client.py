@@ -9,7 +9,7 @@ name.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from mcp.types import Tool
@@ -23,22 +23,36 @@ from hocket.messages.content import Fields
 from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.names import is_tool_name
 
-__all__ = ["LONGEST_TOOL_NAME", "MCPTools", "assign_names", "mcp_tools"]
+__all__ = [
+    "LONGEST_TOOL_NAME",
+    "MCPTools",
+    "assign_names",
+    "check_timeout",
+    "choose_tools",
+    "make_tool",
+    "mcp_tools",
+    "tell_apart",
+]
 
 
 class MCPTools:
     """The tools of a server, while a connection to it is open; made by `mcp_tools`. To be entered once."""
 
-    def __init__(self, connection: ServerConnection, prefix: str, only: frozenset[str] | None) -> None:
+    def __init__(self, connection: ServerConnection, prefix: str, only: frozenset[str] | None, defer: bool) -> None:
         self._connection = connection
         self._prefix = prefix
         self._only = only
+        self._defer = defer
 
     async def __aenter__(self) -> list[BaseTool]:
         """Connect, and return the tools."""
-        listed = {tool.name: tool for tool in await self._connection.open()}
+        tools = await self._connection.open()
         try:
-            return self._make_tools(listed)
+            names = assign_names([tool.name for tool in tools], self._prefix)
+            return [
+                make_tool(self._connection, tool, names[tool.name], defer=self._defer)
+                for tool in choose_tools(tools, self._only)
+            ]
         except BaseException:
             await self.aclose()
             raise
@@ -55,13 +69,6 @@ class MCPTools:
         """
         await self._connection.aclose()
 
-    def _make_tools(self, listed: dict[str, Tool]) -> list[BaseTool]:
-        wanted = listed.keys() if self._only is None else self._only
-        for name in sorted(wanted - listed.keys()):
-            raise InvalidInput(f"only names {name!r}, and the server has no such tool; {near_name_hint(name, listed)}")
-        names = assign_names(listed, self._prefix)
-        return [_make_tool(self._connection, tool, names[name]) for name, tool in listed.items() if name in wanted]
-
 
 def mcp_tools(
     server: MCPServerLike,
@@ -69,6 +76,7 @@ def mcp_tools(
     prefix: str = "",
     only: Iterable[str] | None = None,
     timeout: float | None = 60,
+    defer: bool = False,
 ) -> MCPTools:
     """Use the tools of an MCP server: ``async with mcp_tools("uvx some-server") as tools``.
 
@@ -87,30 +95,69 @@ def mcp_tools(
         prefix: goes before the name of each tool, so that several servers can be used together.
         only: the server's names of the tools to use; default: all.
         timeout: seconds that it may take to connect and to list the tools, and that each call may take; None: no limit.
+        defer: whether each tool says of itself (``extras={"defer_loading": True}``) that a model may be shown it when it
+            is needed, and not at once.
 
     Raises:
         InvalidInput: an argument cannot be used; on entering: ``only`` names a tool that is not there.
         ToolServerUnavailable: on entering: the server cannot be started or reached, or does not answer in time.
     """
-    if timeout is not None and not timeout > 0:
-        raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
+    check_timeout(timeout)
     if prefix and not is_tool_name(prefix):
         raise InvalidInput(
             f"prefix is {prefix!r}; names of tools have only A-Z, a-z, 0-9, _ and -, and at most 64 of them"
         )
     if isinstance(only, str):
         raise InvalidInput(f"only is the text {only!r}; it is a list of names")
-    return MCPTools(ServerConnection(read_address(server), timeout), prefix, None if only is None else frozenset(only))
+    connection = ServerConnection(read_address(server), timeout)
+    return MCPTools(connection, prefix, None if only is None else frozenset(only), defer)
 
 
-def _make_tool(connection: ServerConnection, listed: Tool, name: str) -> BaseTool:
+def check_timeout(timeout: float | None) -> None:
+    """Refuse a limit on time that is none.
+
+    Raises:
+        InvalidInput: it is not above 0.
+    """
+    if timeout is not None and not timeout > 0:
+        raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
+
+
+def choose_tools(listed: Sequence[Tool], only: Collection[str] | None) -> list[Tool]:
+    """Return the tools that are wanted, by the server's names, each name once; None: all.
+
+    Raises:
+        InvalidInput: one that is wanted is not there.
+    """
+    tools: dict[str, Tool] = {}
+    for tool in listed:
+        tools.setdefault(tool.name, tool)
+    for name in sorted({*(only or ())} - tools.keys()):
+        raise InvalidInput(f"only names {name!r}, and the server has no such tool; {near_name_hint(name, tools)}")
+    return [tool for name, tool in tools.items() if only is None or name in only]
+
+
+def make_tool(
+    connection: ServerConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
+) -> BaseTool:
+    """Return a tool of a server as hocket's.
+
+    Args:
+        connection: to the server.
+        listed: what the server says of it.
+        name: what it is called here.
+        defer: whether it says of itself that it may be shown later.
+        server: what the configuration calls the server; None: there is none.
+    """
     hints = listed.annotations
     metadata: Fields = {"mcp_name": listed.name}
+    if server is not None:
+        metadata["mcp_server"] = server
     if hints is not None and (hints.idempotent_hint or hints.read_only_hint):
         metadata["idempotent"] = True
 
     async def call(**arguments: object) -> tuple[str | list[Fields], object]:
-        result = await connection.call(listed.name, arguments)
+        result = await connection.ask(lambda client: client.call_tool(listed.name, arguments))
         if result.is_error:
             # hocket's own servers say which tool failed, and so does what reports this.
             raise ToolException(read_error(result).removeprefix(f"{listed.name} failed: "))
@@ -123,13 +170,14 @@ def _make_tool(connection: ServerConnection, listed: Tool, name: str) -> BaseToo
         coroutine=call,
         response_format="content_and_artifact",
         metadata=metadata,
+        extras={"defer_loading": True} if defer else None,
     )
 
 
 LONGEST_TOOL_NAME = 64
 """Characters that a tool's name may have; providers take no more."""
 
-_HASH = 8
+_DIGITS, _MORE_DIGITS = 8, 32  # of a hash: few, unless somebody has looked for two names with one
 
 
 def assign_names(names: Iterable[str], prefix: str = "") -> dict[str, str]:
@@ -139,16 +187,34 @@ def assign_names(names: Iterable[str], prefix: str = "") -> dict[str, str]:
         names: the server's; different ones.
         prefix: goes before each.
     """
-    cleaned = {name: prefix + (re.sub(r"[^A-Za-z0-9_-]", "_", name) or "tool") for name in names}
-    cut = {name: made[:LONGEST_TOOL_NAME] for name, made in cleaned.items()}
+    return tell_apart({name: prefix + (name or "tool") for name in names})
+
+
+def tell_apart(wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return names of tools by their keys: what is wanted, made to fit, and different from one another in any case.
+
+    Args:
+        wanted: what each tool would be called, by a key that is its own.
+    """
+    cut = {key: re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST_TOOL_NAME] for key, name in wanted.items()}
     counts = Counter(cut.values())
-    assigned: dict[str, str] = {}
-    for name, made in cut.items():
-        is_own = made == prefix + name
-        assigned[name] = made if counts[made] == 1 or is_own else _add_hash(made, name)
+    owners = Counter(name for key, name in cut.items() if name == wanted[key])
+    kept = {name: key for key, name in cut.items() if counts[name] == 1 or (owners[name] == 1 and name == wanted[key])}
+    assigned = _add_hashes(cut, dict(kept), _DIGITS)
+    return assigned if len({*assigned.values()}) == len(assigned) else _add_hashes(cut, kept, _MORE_DIGITS)
+
+
+def _add_hashes(cut: Mapping[str, str], kept: dict[str, str], digits: int) -> dict[str, str]:
+    """Return names by their keys: those in ``kept``, by name, stay, unless another one with its hash is the same."""
+    assigned = dict(cut)
+    waiting = [key for key, name in cut.items() if kept.get(name) != key]
+    for key in waiting:
+        assigned[key] = made = _add_hash(cut[key], key, digits)
+        if made in kept:
+            waiting.append(kept.pop(made))
     return assigned
 
 
-def _add_hash(made: str, name: str) -> str:
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
-    return f"{made[: LONGEST_TOOL_NAME - _HASH - 1]}_{digest}"
+def _add_hash(made: str, key: str, digits: int) -> str:
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+    return f"{made[: LONGEST_TOOL_NAME - digits - 1]}_{digest}"

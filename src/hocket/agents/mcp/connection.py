@@ -7,11 +7,13 @@ for the end, and leaves it. Calls need no such task: the SDK hands requests over
 """
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
 
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 from mcp import Client, Implementation, MCPError, Tool
-from mcp.types import CONNECTION_CLOSED, METHOD_NOT_FOUND, CallToolResult
+from mcp.types import CONNECTION_CLOSED, METHOD_NOT_FOUND
 
 from hocket._runtime.cancellation import only, wait_shielded
 from hocket._runtime.clock import Alarm
@@ -19,18 +21,36 @@ from hocket._runtime.detached import Detached, spawn
 from hocket._version import __version__
 from hocket.agents.mcp.address import ServerAddress
 from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable, ToolTimeout
-from hocket.messages.content import Fields
+from hocket.errors.hints import excerpt
 
-__all__ = ["ServerConnection"]
+__all__ = ["ServerConnection", "read_pages"]
 
 GRACE = 5.0  # seconds to say goodbye to a server; after that the SDK ends its process anyway
-MOST_TOOLS = 10_000
+MOST_LISTED = 10_000
 MOST_PAGES = 1_000
 
 _OURSELVES = Implementation(name="hocket", version=__version__)
 _BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
 
 _log = logging.getLogger("hocket.agents.mcp")
+
+T = TypeVar("T")
+
+
+class _Page(Protocol):
+    """A page of a list."""
+
+    next_cursor: str | None
+
+
+P = TypeVar("P", bound=_Page)
+PageT = TypeVar("PageT", bound=_Page, covariant=True)
+
+
+class _AskPage(Protocol[PageT]):
+    """Asks for a page of a list."""
+
+    async def __call__(self, *, cursor: str | None) -> PageT: ...
 
 
 class ServerConnection:
@@ -72,8 +92,8 @@ class ServerConnection:
             raise self._make_error()
         return self._tools
 
-    async def aclose(self) -> None:
-        """Close it, from any task, any number of times: calls that run end with an error, and the server's process ends.
+    def stop(self) -> None:
+        """Begin to close it: calls that run end with an error. `aclose` waits for the end.
 
         Raises:
             InvalidInput: it belongs to another event loop, which has not ended it.
@@ -85,15 +105,27 @@ class ServerConnection:
         self._stop_calls()
         if self._client is None:
             self._task.cancel()
-        await wait_shielded(self._ended)
 
-    async def call(self, name: str, arguments: Fields) -> CallToolResult:
-        """Call a tool, from any task. If the caller is cancelled, the server is told to stop.
+    async def aclose(self) -> None:
+        """Close it, from any task, any number of times: calls that run end with an error, and the server's process ends.
+
+        Raises:
+            InvalidInput: it belongs to another event loop, which has not ended it.
+        """
+        self.stop()
+        if self._task is not None:
+            await wait_shielded(self._ended)
+
+    async def ask(self, request: Callable[[Client], Awaitable[T]]) -> T:
+        """Ask the server something, from any task. If the caller is cancelled, the server is told to stop.
+
+        Args:
+            request: makes the request with the SDK's client.
 
         Raises:
             ToolServerUnavailable: the connection is closed, or ends meanwhile.
             ToolTimeout: it took too long.
-            ToolException: the server refuses the call, or its answer is not what MCP, or the tool's schema, says.
+            ToolException: the server refuses it, or its answer is not what MCP, or the tool's schema, says.
             InvalidInput: the connection belongs to another event loop.
         """
         if self._client is None or self._closing.is_set() or self._ended.is_set():
@@ -104,7 +136,7 @@ class ServerConnection:
         try:
             with Alarm() as alarm, scope:
                 alarm.set(self._timeout)
-                return await self._client.call_tool(name, arguments)
+                return await request(self._client)
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._make_error("has gone") from None
@@ -128,7 +160,7 @@ class ServerConnection:
                     self._address.connect() as server,
                     Client(server, client_info=_OURSELVES, cache=None) as client,
                 ):
-                    self._tools = await _list_tools(client)
+                    self._tools = await read_pages("tools", client.list_tools, lambda page: page.tools)
                     alarm.set(None)
                     self._client = client
                     self._opened.set()
@@ -170,24 +202,32 @@ class ServerConnection:
         return ToolServerUnavailable(f"{self._address.shown} {what or self._why_ended}")
 
 
-async def _list_tools(client: Client) -> list[Tool]:
-    """Return the tools of all pages; of a server that has none, an empty list."""
-    found: dict[str, Tool] = {}
+async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T]]) -> list[T]:
+    """Return what is on all pages of a list; nothing, where the server has no such list.
+
+    Args:
+        what: is listed; for errors.
+        ask: asks for the page with a cursor.
+        take: returns what is on a page.
+
+    Raises:
+        ToolException: the list has no end, or is longer than anybody can use.
+    """
+    found: list[T] = []
     cursors: set[str | None] = set()
     cursor: str | None = None
     while cursor not in cursors:
         cursors.add(cursor)
         try:
-            page = await client.list_tools(cursor=cursor)
+            page = await ask(cursor=cursor)
         except MCPError as error:
             if error.code == METHOD_NOT_FOUND:
-                return []
+                return found
             raise
-        for tool in page.tools:
-            found.setdefault(tool.name, tool)
+        found += take(page)
         cursor = page.next_cursor
         if cursor is None:
-            return [*found.values()]
-        if len(found) > MOST_TOOLS or len(cursors) > MOST_PAGES:
-            raise ToolException(f"it lists more than {MOST_TOOLS} tools, or {MOST_PAGES} pages of them")
-    raise ToolException(f"its list of tools has no end: the page after {cursor!r} was sent before")
+            return found
+        if len(found) > MOST_LISTED or len(cursors) > MOST_PAGES:
+            raise ToolException(f"it lists more than {MOST_LISTED} {what}, or {MOST_PAGES} pages of them")
+    raise ToolException(f"its list of {what} has no end: the page after {excerpt(cursor)} was sent before")

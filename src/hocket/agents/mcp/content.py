@@ -9,19 +9,32 @@ from mcp.types import (
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
+    GetPromptResult,
     ImageContent,
+    ReadResourceResult,
     ResourceLink,
     TextContent,
+    TextResourceContents,
 )
 
-from hocket.messages import ToolMessage
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools import BaseTool
 from hocket.tools.function_tool import FunctionTool
 
-__all__ = ["find_plain_type", "read_error", "read_result", "write_plain_schema", "write_result"]
+__all__ = [
+    "find_plain_type",
+    "read_error",
+    "read_prompt",
+    "read_resource",
+    "read_result",
+    "write_plain_schema",
+    "write_result",
+]
 
 _PLAIN = {bool: "boolean", int: "integer", float: "number"}
+
+_KINDS: dict[str, type[HumanMessage | AIMessage]] = {"user": HumanMessage, "assistant": AIMessage}
 
 _MEDIA: dict[str, Literal["image", "audio", "video"]] = {"image": "image", "audio": "audio", "video": "video"}
 
@@ -33,11 +46,19 @@ def read_result(result: CallToolResult) -> tuple[str | list[Fields], object]:
     """
     structured: object = result.structured_content
     blocks = [_read_block(block) for block in result.content]
-    if len(blocks) == 1 and blocks[0]["type"] == "text":
-        return blocks[0]["text"], structured
     if not blocks:
         return "" if structured is None else json.dumps(structured, ensure_ascii=False), structured
-    return blocks, structured
+    return _simplify(blocks), structured
+
+
+def read_resource(result: ReadResourceResult) -> list[Fields]:
+    """Return the content blocks of a resource."""
+    return [_read_resource(one) for one in result.contents]
+
+
+def read_prompt(result: GetPromptResult) -> list[BaseMessage]:
+    """Return the messages of a prompt: those of the user, and of the assistant."""
+    return [_KINDS[one.role](_simplify([_read_block(one.content)])) for one in result.messages]
 
 
 def read_error(result: CallToolResult) -> str:
@@ -101,12 +122,21 @@ def _read_block(block: ContentBlock) -> Fields:
         case ResourceLink():
             lines = [f"{block.title or block.name}: {block.uri}", block.description]
             return {"type": "text", "text": "\n".join(line for line in lines if line)}
-        case EmbeddedResource(resource=BlobResourceContents() as resource):
-            mime_type = resource.mime_type or "application/octet-stream"
-            kind = _MEDIA.get(mime_type.partition("/")[0], "file")
-            return {"type": kind, "base64": resource.blob, "mime_type": mime_type}
         case EmbeddedResource():
-            return {"type": "text", "text": cast("str", getattr(block.resource, "text", ""))}
+            return _read_resource(block.resource)
+
+
+def _read_resource(resource: TextResourceContents | BlobResourceContents) -> Fields:
+    if isinstance(resource, TextResourceContents):
+        return {"type": "text", "text": resource.text}
+    mime_type = resource.mime_type or "application/octet-stream"
+    kind = _MEDIA.get(mime_type.partition("/")[0], "file")
+    return {"type": kind, "base64": resource.blob, "mime_type": mime_type}
+
+
+def _simplify(blocks: list[Fields]) -> str | list[Fields]:
+    """Return a single text as one."""
+    return blocks[0]["text"] if len(blocks) == 1 and blocks[0]["type"] == "text" else blocks
 
 
 def _write_block(block: FieldsView) -> ContentBlock:
