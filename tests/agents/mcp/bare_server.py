@@ -1,7 +1,8 @@
 """An MCP server of the standard library alone, which starts in no time and speaks the protocol of 2025, by hand.
 
 Run as ``python bare_server.py MARK [HABIT]``: the mark tells its process from others; a habit is "die" (at the start, with
-exit code 3), "mute" (never answers) or "stubborn" (does not end with its input, and forks a child that does not either).
+exit code 3), "mute" (never answers), "stubborn" (does not end with its input, and forks a child that does not either) or
+"mortal" (has tools that write a line to a file, and die).
 """
 
 import json
@@ -18,6 +19,8 @@ TOOLS = {
     "environ": {},
     "crash": {},
 }
+
+MORTAL = {"die": {"path": {"type": "string"}}, "die.again": {"path": {"type": "string"}}}
 
 cancelled: list[object] = []
 waits: list[float] = []
@@ -41,7 +44,14 @@ def call(name: str, arguments: dict[str, float]) -> object:
         return len(waits)
     if name == "environ":
         return sorted(os.environ)
-    if name == "crash":
+    if name in MORTAL:
+        with open(arguments["path"], "a+") as file:
+            file.write(f"{name}\n")
+            file.seek(0)
+            lines = len(file.readlines())
+        if lines > 2:
+            return "survived"
+    if name == "crash" or name in MORTAL:
         os.kill(os.getpid(), 9)
     return "done"
 
@@ -81,9 +91,14 @@ def answer(request: dict[str, object]) -> None:
             result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server},
         )
     elif method == "tools/list":
+        tools = MORTAL if "mortal" in sys.argv else TOOLS
         listed = [
-            {"name": name, "inputSchema": {"type": "object", "properties": schema, "required": list(schema)}}
-            for name, schema in TOOLS.items()
+            {
+                "name": name,
+                "inputSchema": {"type": "object", "properties": schema, "required": list(schema)},
+                "annotations": {"idempotentHint": name == "die.again"},
+            }
+            for name, schema in tools.items()
         ]
         send(id=request["id"], result={"tools": listed})
     elif method == "tools/call":

@@ -143,7 +143,7 @@ async def test_a_server_that_is_killed() -> None:
     serving = await anyio.to_thread.run_sync(start_serving)
     said: list[str] = []
     try:
-        async with mcp_tools(serving.url) as tools, mcp_tools(serving.url) as others:
+        async with mcp_tools(serving.url, reconnect=False) as tools, mcp_tools(serving.url) as others:
 
             async def wait() -> None:
                 said.append(await ask(tools, "wait", seconds=600))

@@ -102,7 +102,7 @@ async def test_a_server_that_is_killed(bare: MakeBare) -> None:
     """Every call that runs ends at once with an error, so does every later one, and the close raises nothing."""
     server = bare()
     said: list[str] = []
-    async with mcp_tools(server.command) as tools:
+    async with mcp_tools(server.command, reconnect=False) as tools:
 
         async def wait() -> None:
             said.append(await ask(tools, "wait", seconds=600))

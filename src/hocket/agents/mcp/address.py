@@ -27,7 +27,7 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten
 from hocket.http.address import parse_url
 
-__all__ = ["MCPServerLike", "ServerAddress", "read_address", "read_url"]
+__all__ = ["MCPServerLike", "SDKServer", "ServerAddress", "read_address", "read_url"]
 
 MCPServerLike: TypeAlias = "str | Sequence[str] | ToolServer | StdioServerParameters | Transport | Server | MCPServer"
 """A command, a URL, what `mcp_server` returned, or what the client of the package ``mcp`` takes."""
@@ -47,12 +47,14 @@ class ServerAddress(NamedTuple):
         connect: returns what is entered while it is used, and gives what the SDK's client takes.
         secrets: what must not be shown, beyond what looks like a key.
         clue: goes behind why it cannot be used: where the reason is to be found, or what else to try; "": nothing.
+        is_reusable: whether ``connect`` can be called again.
     """
 
     shown: str
     connect: Callable[[], "AbstractAsyncContextManager[SDKServer]"]
     secrets: Sequence[str] = ()
     clue: str = ""
+    is_reusable: bool = True
 
     def explain(self, error: BaseException) -> str:
         """Return an error, or the first one of a group, in words that can be shown."""
@@ -78,7 +80,8 @@ def read_address(server: MCPServerLike) -> ServerAddress:
             return read_url(server)
         return _read_command(_split(server))
     if isinstance(server, AbstractAsyncContextManager):
-        return ServerAddress("the server", lambda: nullcontext(server))
+        # Most are entered once.
+        return ServerAddress("the server", lambda: nullcontext(server), is_reusable=False)
     if isinstance(server, Sequence) and all(isinstance(part, str) for part in cast("Sequence[object]", server)):
         return _read_command(server)
     raise InvalidInput(

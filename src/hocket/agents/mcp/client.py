@@ -15,8 +15,8 @@ from types import TracebackType
 from mcp.types import Tool
 
 from hocket.agents.mcp.address import MCPServerLike, read_address
-from hocket.agents.mcp.connection import ServerConnection
 from hocket.agents.mcp.content import read_error, read_result
+from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import near_name_hint
 from hocket.messages.content import Fields
@@ -38,7 +38,7 @@ __all__ = [
 class MCPTools:
     """The tools of a server, while a connection to it is open; made by `mcp_tools`. To be entered once."""
 
-    def __init__(self, connection: ServerConnection, prefix: str, only: frozenset[str] | None, defer: bool) -> None:
+    def __init__(self, connection: LastingConnection, prefix: str, only: frozenset[str] | None, defer: bool) -> None:
         self._connection = connection
         self._prefix = prefix
         self._only = only
@@ -77,6 +77,7 @@ def mcp_tools(
     only: Iterable[str] | None = None,
     timeout: float | None = 60,
     defer: bool = False,
+    reconnect: bool = True,
 ) -> MCPTools:
     """Use the tools of an MCP server: ``async with mcp_tools("uvx some-server") as tools``.
 
@@ -97,6 +98,9 @@ def mcp_tools(
         timeout: seconds that it may take to connect and to list the tools, and that each call may take; None: no limit.
         defer: whether each tool says of itself (``extras={"defer_loading": True}``) that a model may be shown it when it
             is needed, and not at once.
+        reconnect: whether the next call starts or reaches a server again that has gone, at most three times in a minute.
+            Calls that were under way are not made again, unless their tool is idempotent, and then once. The tools stay
+            those that were listed first. Never for a transport of the package ``mcp``, which is entered once.
 
     Raises:
         InvalidInput: an argument cannot be used; on entering: ``only`` names a tool that is not there.
@@ -109,7 +113,7 @@ def mcp_tools(
         )
     if isinstance(only, str):
         raise InvalidInput(f"only is the text {only!r}; it is a list of names")
-    connection = ServerConnection(read_address(server), timeout)
+    connection = LastingConnection(read_address(server), timeout, reconnect)
     return MCPTools(connection, prefix, None if only is None else frozenset(only), defer)
 
 
@@ -138,7 +142,7 @@ def choose_tools(listed: Sequence[Tool], only: Collection[str] | None) -> list[T
 
 
 def make_tool(
-    connection: ServerConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
+    connection: LastingConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
 ) -> BaseTool:
     """Return a tool of a server as hocket's.
 
@@ -157,7 +161,9 @@ def make_tool(
         metadata["idempotent"] = True
 
     async def call(**arguments: object) -> tuple[str | list[Fields], object]:
-        result = await connection.ask(lambda client: client.call_tool(listed.name, arguments))
+        result = await connection.ask(
+            lambda client: client.call_tool(listed.name, arguments), is_idempotent="idempotent" in metadata
+        )
         if result.is_error:
             # hocket's own servers say which tool failed, and so does what reports this.
             raise ToolException(read_error(result).removeprefix(f"{listed.name} failed: "))

@@ -8,28 +8,32 @@ for the end, and leaves it. Calls need no such task: the SDK hands requests over
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 from mcp import Client, Implementation, MCPError, Tool
-from mcp.types import CONNECTION_CLOSED, METHOD_NOT_FOUND
+from mcp.client import Transport
+from mcp.server import MCPServer, Server
+from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, METHOD_NOT_FOUND
 
 from hocket._runtime.cancellation import only, wait_shielded
 from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import Detached, spawn
 from hocket._version import __version__
-from hocket.agents.mcp.address import ServerAddress
-from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable, ToolTimeout
+from hocket.agents.mcp.address import SDKServer, ServerAddress
+from hocket.agents.mcp.incoming import watch
+from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable
 from hocket.errors.hints import excerpt
 
-__all__ = ["ServerConnection", "read_pages"]
+__all__ = ["ServerConnection", "SessionLost", "read_pages"]
 
 GRACE = 5.0  # seconds to say goodbye to a server; after that the SDK ends its process anyway
 MOST_LISTED = 10_000
 MOST_PAGES = 1_000
 
 _OURSELVES = Implementation(name="hocket", version=__version__)
+_UNKNOWN_SESSION = (INVALID_REQUEST, "Session terminated")  # what the SDK makes of a 404, as the specification has it
 _BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
 
 _log = logging.getLogger("hocket.agents.mcp")
@@ -53,12 +57,16 @@ class _AskPage(Protocol[PageT]):
     async def __call__(self, *, cursor: str | None) -> PageT: ...
 
 
+class SessionLost(ToolServerUnavailable):
+    """The server does not know the connection any more, and so has not taken the request."""
+
+
 class ServerConnection:
     """One connection, from its opening to its end.
 
     Args:
         address: of the server.
-        timeout: seconds that opening it, and each call, may take; None: no limit.
+        timeout: seconds that opening it may take; None: no limit.
     """
 
     def __init__(self, address: ServerAddress, timeout: float | None) -> None:
@@ -69,6 +77,17 @@ class ServerConnection:
         self._tools: list[Tool] = []
         self._calls: set[anyio.CancelScope] = set()
         self._why_ended = "was closed"
+        self._has_gone = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests are sent."""
+        return not (self._client is None or self._has_gone or self._closing.is_set() or self._ended.is_set())
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it is left."""
+        return self._task is None or self._ended.is_set()
 
     async def open(self) -> list[Tool]:
         """Connect, and return all tools that the server lists.
@@ -78,7 +97,7 @@ class ServerConnection:
             InvalidInput: it was opened before.
         """
         if self._task is not None:
-            raise InvalidInput("a connection to an MCP server is opened once; call mcp_tools again for another one")
+            raise InvalidInput("a connection to an MCP server is opened once")
         self._token: EventLoopToken = current_token()
         self._opened, self._closing, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
         self._task = spawn(self._hold)
@@ -89,7 +108,7 @@ class ServerConnection:
             await wait_shielded(self._ended)
             raise
         if self._client is None:
-            raise self._make_error()
+            raise ToolServerUnavailable(self.explain_end())
         return self._tools
 
     def stop(self) -> None:
@@ -100,7 +119,7 @@ class ServerConnection:
         """
         if self._task is None or self._ended.is_set():
             return
-        self._check_loop()
+        self.check_loop()
         self._closing.set()
         self._stop_calls()
         if self._client is None:
@@ -124,32 +143,52 @@ class ServerConnection:
 
         Raises:
             ToolServerUnavailable: the connection is closed, or ends meanwhile.
-            ToolTimeout: it took too long.
+            SessionLost: the server does not know it any more.
             ToolException: the server refuses it, or its answer is not what MCP, or the tool's schema, says.
             InvalidInput: the connection belongs to another event loop.
         """
-        if self._client is None or self._closing.is_set() or self._ended.is_set():
-            raise self._make_error()
-        self._check_loop()
+        client = self._client
+        if client is None or not self.is_open:
+            raise ToolServerUnavailable(self.explain_end())
+        self.check_loop()
         scope = anyio.CancelScope()
         self._calls.add(scope)
         try:
-            with Alarm() as alarm, scope:
-                alarm.set(self._timeout)
-                return await request(self._client)
+            with scope:
+                return await request(client)
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise self._make_error("has gone") from None
+                self._note_end()
+                raise ToolServerUnavailable(self.explain_end()) from None
+            if (error.code, error.message) == _UNKNOWN_SESSION:
+                self._note_end()
+                raise SessionLost(self.explain_end()) from None
             raise ToolException(self._address.explain(error)) from None
         except _BROKEN:
-            raise self._make_error("has gone") from None
+            self._note_end()
+            raise ToolServerUnavailable(self.explain_end()) from None
         except (RuntimeError, ValueError) as error:  # the SDK's and pydantic's, of an answer
             raise ToolException(f"its answer cannot be used: {self._address.explain(error)}") from None
         finally:
             self._calls.discard(scope)
-        if scope.cancel_called:
-            raise self._make_error()
-        raise ToolTimeout(f"it took longer than {self._timeout:g} s")
+            self._end_if_gone()
+        raise ToolServerUnavailable(self.explain_end())
+
+    def explain_end(self) -> str:
+        """Return why it cannot be used any more."""
+        return f"{self._address.shown} {self._why_ended}"
+
+    def check_loop(self) -> None:
+        """Refuse another event loop than its own.
+
+        Raises:
+            InvalidInput: the one that runs is another one.
+        """
+        if current_token().native_token is not self._token.native_token:
+            raise InvalidInput(
+                f"the connection to {self._address.shown} belongs to another event loop; await its tools in the loop "
+                "where `async with mcp_tools(...)` stands, and not with sync verbs"
+            )
 
     async def _hold(self) -> None:
         """Enter the SDK's client, wait for the end, and leave it."""
@@ -158,7 +197,7 @@ class ServerConnection:
                 alarm.set(self._timeout)
                 async with (
                     self._address.connect() as server,
-                    Client(server, client_info=_OURSELVES, cache=None) as client,
+                    Client(self._watch(server), client_info=_OURSELVES, cache=None) as client,
                 ):
                     self._tools = await read_pages("tools", client.list_tools, lambda page: page.tools)
                     alarm.set(None)
@@ -175,12 +214,28 @@ class ServerConnection:
             self._opened.set()
             self._stop_calls()
 
+    def _watch(self, server: SDKServer) -> SDKServer:
+        if isinstance(server, Server | MCPServer):  # in this process
+            return server
+        return cast(Transport, watch(server, self._note_end))
+
+    def _note_end(self, error: BaseException | None = None) -> None:
+        """Note that the server has gone: calls that run may have an answer yet, and no other ones are sent."""
+        if self._client is not None and not (self._has_gone or self._closing.is_set()):
+            self._has_gone = True
+            self._why_ended = "has gone" if error is None else f"has gone: {self._address.explain(error)}"
+            _log.warning("%s %s", self._address.shown, self._why_ended)
+        self._end_if_gone()
+
+    def _end_if_gone(self) -> None:
+        if self._has_gone and not self._calls:
+            self._closing.set()
+
     def _note_failure(self, error: BaseException) -> None:
         cause = only(error)
         is_end = isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED
         if self._client is not None:
-            self._why_ended = f"has gone: {self._address.explain(cause)}"
-            _log.warning("%s %s", self._address.shown, self._why_ended)
+            self._note_end(cause)
         elif is_end:
             self._why_ended = f"ended before it answered{self._address.clue}"
         else:
@@ -190,16 +245,6 @@ class ServerConnection:
     def _stop_calls(self) -> None:
         for scope in self._calls:
             scope.cancel()
-
-    def _check_loop(self) -> None:
-        if current_token().native_token is not self._token.native_token:
-            raise InvalidInput(
-                f"the connection to {self._address.shown} belongs to another event loop; await its tools in the loop "
-                "where `async with mcp_tools(...)` stands, and not with sync verbs"
-            )
-
-    def _make_error(self, what: str | None = None) -> ToolServerUnavailable:
-        return ToolServerUnavailable(f"{self._address.shown} {what or self._why_ended}")
 
 
 async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T]]) -> list[T]:

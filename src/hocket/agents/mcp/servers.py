@@ -17,8 +17,9 @@ from hocket._runtime.mode import ASYNC
 from hocket.agents.mcp.address import ServerAddress
 from hocket.agents.mcp.client import check_timeout, choose_tools, make_tool, tell_apart
 from hocket.agents.mcp.config import MCPConfig, load_file, read_addresses
-from hocket.agents.mcp.connection import ServerConnection, read_pages
+from hocket.agents.mcp.connection import read_pages
 from hocket.agents.mcp.content import read_prompt, read_resource
+from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolServerUnavailable
 from hocket.errors.hints import near_name_hint
 from hocket.messages import BaseMessage
@@ -46,6 +47,7 @@ class MCPServers:
         timeout: float | None,
         defer: bool,
         skips: bool,
+        reconnect: bool,
     ) -> None:
         self.tools: list[BaseTool] = []
         self.unavailable: dict[str, ToolServerUnavailable] = {}
@@ -54,8 +56,9 @@ class MCPServers:
         self._timeout = timeout
         self._defer = defer
         self._skips = skips
+        self._reconnect = reconnect
         self._addresses = self._choose(read_addresses(config)) if isinstance(config, Mapping) else None
-        self._connections: dict[str, ServerConnection] = {}
+        self._connections: dict[str, LastingConnection] = {}
 
     async def __aenter__(self) -> Self:
         """Start all servers, and list their tools."""
@@ -64,7 +67,9 @@ class MCPServers:
         if self._path is not None:
             self._addresses = self._choose(read_addresses(await ASYNC.call_sync(load_file, self._path)))
         addresses = self._addresses or {}
-        self._connections = {name: ServerConnection(address, self._timeout) for name, address in addresses.items()}
+        self._connections = {
+            name: LastingConnection(address, self._timeout, self._reconnect) for name, address in addresses.items()
+        }
         try:
             self._make_tools(await self._open())
         except BaseException:
@@ -97,22 +102,26 @@ class MCPServers:
             ToolException: the server refuses, or its answer cannot be used.
         """
         return await self._get(server).ask(
-            lambda client: read_pages("resources", client.list_resources, lambda page: page.resources)
+            lambda client: read_pages("resources", client.list_resources, lambda page: page.resources),
+            is_idempotent=True,
         )
 
     async def read_resource(self, server: str, uri: str) -> list[Fields]:
         """Return the content blocks of a resource."""
-        return read_resource(await self._get(server).ask(lambda client: client.read_resource(uri)))
+        result = await self._get(server).ask(lambda client: client.read_resource(uri), is_idempotent=True)
+        return read_resource(result)
 
     async def list_prompts(self, server: str) -> list[Prompt]:
         """Return what prompts a server lists: each has a ``name``, and ``arguments``."""
         return await self._get(server).ask(
-            lambda client: read_pages("prompts", client.list_prompts, lambda page: page.prompts)
+            lambda client: read_pages("prompts", client.list_prompts, lambda page: page.prompts), is_idempotent=True
         )
 
     async def get_prompt(self, server: str, name: str, args: Mapping[str, str] | None = None) -> list[BaseMessage]:
         """Return the messages of a prompt, with arguments filled in by the server."""
-        return read_prompt(await self._get(server).ask(lambda client: client.get_prompt(name, dict(args or {}))))
+        filled = dict(args or {})
+        result = await self._get(server).ask(lambda client: client.get_prompt(name, filled), is_idempotent=True)
+        return read_prompt(result)
 
     def _choose(self, addresses: dict[str, ServerAddress]) -> dict[str, ServerAddress]:
         if self._only is None:
@@ -155,7 +164,7 @@ class MCPServers:
             for key, (server, tool) in found.items()
         ]
 
-    def _get(self, server: str) -> ServerConnection:
+    def _get(self, server: str) -> LastingConnection:
         if server in self.unavailable:
             raise self.unavailable[server]
         if server not in self._connections:
@@ -171,6 +180,7 @@ def mcp_servers(
     timeout: float | None = 60,
     defer: bool = True,
     on_error: Literal["raise", "skip"] = "raise",
+    reconnect: bool = True,
 ) -> MCPServers:
     """Use the tools of all servers of a JSON file: ``async with mcp_servers("mcp.json") as servers``.
 
@@ -188,6 +198,8 @@ def mcp_servers(
             is needed, and not at once.
         on_error: what happens if a server cannot be used: "raise" its error, and end the others; or "skip" it: then it
             is in ``unavailable``.
+        reconnect: whether a server that has gone is started or reached again, as `mcp_tools` has it; one that was
+            skipped is not.
 
     Raises:
         InvalidInput: an argument cannot be used; for a file, on entering: it cannot be read, or a key is missing,
@@ -203,4 +215,4 @@ def mcp_servers(
     if on_error not in ("raise", "skip"):
         raise InvalidInput(f"on_error is {on_error!r}; it is 'raise' or 'skip'")
     check_timeout(timeout)
-    return MCPServers(config, only, timeout, defer, on_error == "skip")
+    return MCPServers(config, only, timeout, defer, on_error == "skip", reconnect)
