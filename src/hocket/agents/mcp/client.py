@@ -15,7 +15,7 @@ from types import TracebackType
 from mcp.types import Tool
 
 from hocket.agents.mcp.address import MCPServerLike, read_address
-from hocket.agents.mcp.content import read_error, read_result
+from hocket.agents.mcp.content import read_error, convert_result
 from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import near_name_hint
@@ -167,7 +167,7 @@ def make_tool(
         if result.is_error:
             # hocket's own servers say which tool failed, and so does what reports this.
             raise ToolException(read_error(result).removeprefix(f"{listed.name} failed: "))
-        return read_result(result)
+        return convert_result(result)
 
     return StructuredTool(
         name=name,

@@ -27,7 +27,7 @@ __all__ = [
     "read_error",
     "read_prompt",
     "read_resource",
-    "read_result",
+    "convert_result",
     "write_plain_schema",
     "write_result",
 ]
@@ -39,7 +39,7 @@ _KINDS: dict[str, type[HumanMessage | AIMessage]] = {"user": HumanMessage, "assi
 _MEDIA: dict[str, Literal["image", "audio", "video"]] = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def read_result(result: CallToolResult) -> tuple[str | list[Fields], object]:
+def convert_result(result: CallToolResult) -> tuple[str | list[Fields], object]:
     """Return a result's content, a text if it is one, and its structured content, the artifact.
 
     A result that has structured content alone is shown to the model as JSON.
@@ -63,7 +63,7 @@ def read_prompt(result: GetPromptResult) -> list[BaseMessage]:
 
 def read_error(result: CallToolResult) -> str:
     """Return what a result says that is an error."""
-    content, _ = read_result(result)
+    content, _ = convert_result(result)
     if not isinstance(content, str):
         content = "\n".join(block["text"] for block in content if block["type"] == "text")
     return content or "it gave no reason"
