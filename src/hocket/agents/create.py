@@ -18,8 +18,8 @@ from hocket.agents.plan import (
     check_answer_names,
     check_kind,
     check_list,
+    coerce_prompt,
     index_tools,
-    read_prompt,
 )
 from hocket.agents.skills import SkillPaths, make_skill_tool
 from hocket.agents.structured import AnswerFormat, read_answer_format
@@ -188,4 +188,4 @@ def create_agent(
 def _read_system_prompt(prompt: object) -> SystemMessage | PromptFunction | None:
     if callable(prompt):
         return cast(PromptFunction, prompt)
-    return read_prompt("system_prompt", prompt)
+    return coerce_prompt("system_prompt", prompt)

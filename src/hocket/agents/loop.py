@@ -22,7 +22,7 @@ from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, comp
 from hocket.agents.model_call import FEEDBACK, ModelCaller
 from hocket.agents.offload import INJECTED, Offload
 from hocket.agents.options import AgentCall
-from hocket.agents.plan import RunPlan, read_prompt
+from hocket.agents.plan import RunPlan, coerce_prompt
 from hocket.agents.progress import RunProgress
 from hocket.agents.result import AgentFinish, AgentResult
 from hocket.agents.state import CallIds, RunRecord, RunState, read_state, split_question
@@ -180,7 +180,7 @@ class AgentRun(Generic[Output]):
             return prompt
         runtime = self._progress.make_runtime(said=question)
         made: object = prompt(runtime) if is_async(prompt) else await ASYNC.call_sync(prompt, runtime)
-        return read_prompt("the result of system_prompt", await made if inspect.isawaitable(made) else made)
+        return coerce_prompt("the result of system_prompt", await made if inspect.isawaitable(made) else made)
 
     def _ask_question(self, question: list[BaseMessage], state: RunState) -> None:
         """Begin with a question. Calls that are still open are answered first."""

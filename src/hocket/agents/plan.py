@@ -35,8 +35,8 @@ __all__ = [
     "check_answer_names",
     "check_kind",
     "check_list",
+    "coerce_prompt",
     "index_tools",
-    "read_prompt",
 ]
 
 T = TypeVar("T")
@@ -177,7 +177,7 @@ class AgentPlan:
         return RunPlan(agent=self, model=made, tools=tools, hosted=all_hosted, answer=answer, format=chosen)
 
 
-def read_prompt(what: str, prompt: object) -> SystemMessage | None:
+def coerce_prompt(what: str, prompt: object) -> SystemMessage | None:
     """Return the message that a prompt is; None, where it is empty."""
     if prompt is None or isinstance(prompt, SystemMessage):
         return prompt

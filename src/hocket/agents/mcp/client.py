@@ -15,7 +15,7 @@ from types import TracebackType
 from mcp.types import Tool
 
 from hocket.agents.mcp.address import MCPServerLike, read_address
-from hocket.agents.mcp.content import read_error, convert_result
+from hocket.agents.mcp.content import convert_result, read_error
 from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import near_name_hint

@@ -23,11 +23,11 @@ from hocket.tools import BaseTool
 from hocket.tools.function_tool import FunctionTool
 
 __all__ = [
+    "convert_result",
     "find_plain_type",
     "read_error",
     "read_prompt",
     "read_resource",
-    "convert_result",
     "write_plain_schema",
     "write_result",
 ]
