@@ -114,6 +114,7 @@ class AgentRun(Generic[Output]):
             progress.make_runtime,
         )
         self._offered = plan.offered
+        self._options = {**plan.cache_options, **call.options}
         self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"), offload)
         self._watch = PrefixWatch(run, warns=plan.agent.prompt_cache is not False)
         self._context: list[BaseMessage] = []  # what the model is shown
@@ -239,7 +240,7 @@ class AgentRun(Generic[Output]):
                 messages=[*messages],
                 tools=tools,
                 tool_choice=tool_choice,
-                options={**self._plan.cache_options, **self._call.options},
+                options=self._options,
                 step=progress.step,
                 runtime=progress.make_runtime() if self._is_hooked else NO_RUNTIME,
             )

@@ -117,6 +117,7 @@ PREFIX_BREAK = "hocket.prefix_break"
 """The name of the event that handlers are told of (`BaseCallbackHandler.on_custom_event`)."""
 
 _log = logging.getLogger("hocket.agents")
+_NO_OPTIONS: dict[str, object] = {}
 
 
 class PrefixWatch:
@@ -167,11 +168,12 @@ class PrefixWatch:
 
 
 def _compare(last: ModelRequest, request: ModelRequest, is_compacted: bool, has_same_tools: bool) -> PrefixBreak | None:
+    has_same_options = last.options is request.options and last.tool_choice == request.tool_choice
     before, after = (
         SentPrompt(
             messages=one.messages,
             tools=() if has_same_tools else convert_to_openai_tools([*one.tools]),
-            options={**one.options, "tool_choice": one.tool_choice},
+            options=_NO_OPTIONS if has_same_options else {**one.options, "tool_choice": one.tool_choice},
             model=one.model,
             is_compacted=is_compacted,
         )
