@@ -128,6 +128,33 @@ def test_thoughts_in_blocks_and_beside_the_content_are_shortened_too() -> None:
     assert short.additional_kwargs == {"reasoning_content": line, "other": 1}
 
 
+def test_with_an_aim_old_results_and_thoughts_go_further() -> None:
+    """Down to the aim, or all of them; nothing else is touched where that is enough for the limit."""
+    messages = run()
+    limit = count(messages) - 1
+    assert changed(messages, compact(messages, limit, aim=limit - 500).messages) == [5, 7]
+    assert changed(messages, compact(messages, limit, aim=0).messages) == [4, 5, 6, 7]
+    assert changed(messages, compact(messages, limit + 1, aim=0).messages) == []
+    assert changed(messages, compact(messages, limit - 1_149, aim=0).messages) == [1, 2, 4, 5, 6, 7]
+
+
+def test_what_was_cut_is_left_alone_until_nothing_old_is_left() -> None:
+    """The next compaction begins behind it; when it cannot be avoided, only a line is left of it."""
+    question = HumanMessage("?")
+    steps = [message for number in range(6) for message in make_step(str(number), thought="")]
+    first = compact([question, *steps], count([question, *steps]) - 1, aim=2_000).messages
+    cut = changed([question, *steps], first)
+    assert cut == [2, 4, 6]
+    longer = [*first, *(message for number in range(6, 9) for message in make_step(str(number), thought=""))]
+    second = compact(longer, count(longer) - 1, aim=3_000).messages
+    assert changed(longer, second) == [8, 10]
+    last = compact(longer, 300).messages
+    assert last[2].text == "[This result is left out: the conversation is too long. Ask again if you need it.]"
+    assert last[-1].text.startswith("r" * 200)
+    again = compact(last, 300).messages
+    assert compact(again, 300).messages == again
+
+
 def test_exchanges_go_whole() -> None:
     """A question with its calls and answer; what the system said in between stays."""
     old = [HumanMessage("a" * 400), *make_step("1", "r", "t"), SystemMessage("!"), AIMessage("A")]

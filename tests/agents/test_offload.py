@@ -59,7 +59,7 @@ async def test_the_model_sees_the_beginning_and_reads_on() -> None:
     id, store = await get_id(), InMemoryStore()
     script = [LOOK, read("c2", id=id, start=200), read("c3", id=id, start=10**6), read("c4", id=id, start=-5)]
     [cut, more, end, start], model = await run(script, store)
-    assert cut.text.startswith(TEXT[:200] + "\n[Cut here. The whole result is kept: ")
+    assert cut.text.startswith(TEXT[:200] + "\n[Cut here. ")
     assert f"read_result(id={id!r}, start=200)" in cut.text
     assert store.store == {id: TEXT}
     assert more.text == f"[characters 200 to 400 of {len(TEXT)}]\n{TEXT[200:400]}"

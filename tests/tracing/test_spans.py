@@ -11,6 +11,8 @@ import anyio
 import pytest
 from opentelemetry.trace import INVALID_SPAN, SpanKind, StatusCode, get_current_span
 
+from hocket import ScriptedChatModel, Turn, create_agent
+from hocket.agents import AgentMiddleware, ModelRequest
 from hocket.caches import InMemoryCache
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import RateLimitError, StreamTruncated
@@ -179,6 +181,26 @@ async def test_waiting_for_the_limiter_is_an_event(collected: Collected) -> None
     (wait,) = collected.spans[1].events
     assert wait.name == "hocket.limiter_wait"
     assert (wait.attributes or {})["hocket.limiter_wait.seconds"] > 0  # type: ignore[operator]
+
+
+async def test_a_request_that_begins_otherwise_is_an_event_of_the_agent(collected: Collected) -> None:
+    """With the cause; the detail quotes the prompt, which is content, and that is off."""
+
+    class Clock(AgentMiddleware):
+        async def wrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
+            return await handler(request.override(messages=[HumanMessage(f"step {request.step}"), *request.messages]))
+
+    def look() -> str:
+        """Look."""
+        return "found"
+
+    call: Any = {"type": "tool_call", "name": "look", "args": {}, "id": "c1"}
+    model = ScriptedChatModel(script=[Turn(tool_calls=[call]), "Done."])
+    await create_agent(model, [look], middleware=[Clock()], prompt_cache=False, name="a").ainvoke("hi")
+    [event] = next(span for span in collected.spans if span.name == "invoke_agent a").events
+    facts = dict(event.attributes or {})
+    assert (event.name, facts.pop("hocket.prefix_break.lost_tokens", 0) != 0) == ("hocket.prefix_break", True)
+    assert facts == {"hocket.prefix_break.step": 2, "hocket.prefix_break.cause": "messages"}
 
 
 # -- streams that are not read to their ends

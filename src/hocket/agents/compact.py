@@ -25,12 +25,13 @@ from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.base import Content, copy_containers, copy_message
 from hocket.messages.content import Fields
 from hocket.messages.roles import Role, calls_of, roles_of
-from hocket.tools.result_messages import cut_result
+from hocket.tools.result_messages import cut_content, cut_result
 
 __all__ = ["Compaction", "compact", "count_tokens_by_bytes"]
 
 _RESULT_CHARS = 200  # that an old result keeps
 _LONG_THOUGHT = 50  # tokens, counted by bytes
+_LEFT_OUT = "[This result is left out: the conversation is too long. Ask again if you need it.]"
 _CUT = "compacted"  # under this key of ``response_metadata``, a result says that it was cut here
 _ROUNDS = 8  # of counting what was saved, where a counter does not just add up its messages
 _REASONING = ("reasoning_content", "reasoning")  # where servers of OpenAI's format have it, as plain text
@@ -99,7 +100,10 @@ def compact(
     before = work.total
     if before > max_tokens:
         plan = _Plan(messages, language, cut)
-        work.apply(plan.list_light(), max_tokens if aim is None else min(aim, max_tokens))
+        low = max_tokens if aim is None else min(aim, max_tokens)
+        work.apply(plan.list_light(), low)
+        if work.total > max_tokens:  # the beginning changes, so as much as can be
+            work.apply(plan.list_again(), low)
         work.apply(plan.list_heavy(), max_tokens)
     return Compaction(work.kept, before - work.total, max(0, work.total - max_tokens))
 
@@ -182,13 +186,16 @@ class _Plan:
         yield from self._cut_results(old)
         yield from self._shorten_thoughts(old)
 
+    def list_again(self) -> Iterator[Change]:
+        """Yield the results that an earlier compaction has cut, without what it has left of them."""
+        return self._cut_results(range(self._last), once_more=True)
+
     def list_heavy(self) -> Iterator[Change]:
         """Yield the others, those that hurt least first."""
         recent = range(self._last, len(self._messages))
         yield from self._drop_exchanges()
         yield from self._cut_results(recent)
         yield from self._shorten_thoughts(recent)
-        yield from self._cut_results(range(len(self._messages)), once_more=True)
 
     def _find_question(self) -> int:
         """Return the index of the last question, or of the first of several in a row; 0: there is none.
@@ -209,7 +216,13 @@ class _Plan:
             message = cast(ToolMessage, self._messages[index])
             if bool(message.response_metadata.get(_CUT)) is not once_more:
                 continue
-            if (short := self._cut(message, 0 if once_more else _RESULT_CHARS)) is not message:
+            if once_more and self._cut is cut_result:  # which would count what is left out of what is left
+                rest, _ = cut_content(message.content, 0)
+                left = _LEFT_OUT if isinstance(rest, str) else [*rest, {"type": "text", "text": _LEFT_OUT}]
+                short = message.model_copy(update={"content": left})
+            else:
+                short = self._cut(message, 0 if once_more else _RESULT_CHARS)
+            if short is not message:
                 yield {index: short.model_copy(update={"response_metadata": {**short.response_metadata, _CUT: True}})}
 
     def _shorten_thoughts(self, part: range) -> Iterator[Change]:

@@ -74,13 +74,14 @@ class Offload:
             id = hash_bytes(f"{message.tool_call_id}\n{whole}".encode("utf-8", "surrogatepass"))[:_ID_DIGITS]
             if id not in self._ids:
                 self._unsaved[id] = whole
-        note = (
-            f"\n[Cut here. The whole result is kept: {read_result.name}(id={id!r}, start={limit}) reads on, and "
-            "find='...' shows the lines that have a text.]"
-        )
+        note = f"\n[Cut here. {read_result.name}(id={id!r}, start={limit}) reads on, find='...' searches.]"
         noted = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]
         metadata = {**message.response_metadata, OFFLOADED: id}
         return message.model_copy(update={"content": noted, "response_metadata": metadata})
+
+    def cut_old(self, message: ToolMessage, limit: int) -> ToolMessage:
+        """Do as `cut`, with a quarter of the characters: what is kept whole need not show as much of itself."""
+        return self.cut(message, limit // 4)
 
     async def save(self, messages: Sequence[BaseMessage]) -> bool:
         """Keep what was cut of ``messages``, and return whether it is kept."""

@@ -1,8 +1,8 @@
 """The part of a conversation that a model is shown, of a run that is too long for it.
 
 Tokens are estimated, message by message, each once; a reply that reports its usage says how many there really were. What is
-too long is made to fit a third of the window, as far as that takes old results and thoughts alone, and three quarters in any
-case: providers keep what they have computed of a beginning, which should not be another one at each step.
+too long is made to fit three tenths of the window, as far as that takes old results and thoughts alone, and three quarters
+in any case: providers keep what they have computed of a beginning, which should not be another one at each step.
 
 Each request of a run is compared with the one before it, before its answer comes and the bill does.
 """
@@ -100,10 +100,10 @@ class ContextWindow:
         counted = max(1, count_tokens_approximately(context))
         beside = max(0, estimated - counted) if self._tools else 0  # tools are sent along, and cannot be cut
         room = max(0, limit - beside)
-        cut = cut_result if self._offload is None else self._offload.cut
+        cut = cut_result if self._offload is None else self._offload.cut_old
         for one in (cut, cut_result):  # where the store fails, without it
             result = await ASYNC.call_sync(
-                compact, context, room * 3 // 4, aim=room // 3, cut=one, language=self._language
+                compact, context, room * 3 // 4, aim=room * 3 // 10, cut=one, language=self._language
             )
             if self._offload is None or await self._offload.save(result.messages):
                 break

@@ -91,6 +91,10 @@ def find_break(before: SentPrompt, after: SentPrompt, *, step: int) -> PrefixBre
     """
     if said := _compare_heads(before, after):
         return PrefixBreak(step, *said, count_tokens_approximately(before.messages, tools=[*before.tools]))
+    if [*before.messages] == [
+        *after.messages[: len(before.messages)]
+    ]:  # a look at each, where they are the same objects
+        return None
     for at, old in enumerate(before.messages):
         new = after.messages[at] if at < len(after.messages) else None
         if old is new or (new is not None and _is_same(old, new)):
