@@ -53,11 +53,12 @@ BREAKS: list[tuple[str, Any, str]] = [
     ("system", {"messages": lambda one: [SystemMessage(f"It is 10:0{one.step}."), *one.messages]}, "(a clock?)"),
     ("tools", {"tools": lambda one: [*one.tools] if one.step == 1 else []}, "removed: look"),
     ("options", {"tool_choice": lambda one: "required" if one.step == 1 else None}, "tool_choice"),
+    ("system", {"messages": lambda one: [("system", f"Step {one.step}"), *one.messages]}, "'1' -> '2'"),
     ("messages", {"messages": lambda one: [HumanMessage("?" * one.step), *one.messages[1:]]}, "message 0 edited"),
 ]
 
 
-@pytest.mark.parametrize(("cause", "changes", "detail"), BREAKS, ids=[cause for cause, *_ in BREAKS])
+@pytest.mark.parametrize(("cause", "changes", "detail"), BREAKS, ids=["clock", "tools", "options", "pairs", "question"])
 async def test_a_break_is_named_in_the_result_the_log_and_to_handlers(
     cause: str, changes: Any, detail: str, caplog: pytest.LogCaptureFixture
 ) -> None:

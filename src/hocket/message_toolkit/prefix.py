@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import Literal, cast
 
 from hocket._secrets import known_secrets, redact
-from hocket.messages import BaseMessage, SystemMessage
+from hocket.messages import BaseMessage, SystemMessage, convert_to_messages
 from hocket.messages.content import FieldsView
 from hocket.tokens.approximate import count_tokens_approximately
 
@@ -95,14 +95,15 @@ def find_break(before: SentPrompt, after: SentPrompt, *, step: int) -> PrefixBre
         *after.messages[: len(before.messages)]
     ]:  # a look at each, where they are the same objects
         return None
-    for at, old in enumerate(before.messages):
-        new = after.messages[at] if at < len(after.messages) else None
+    olds, news = convert_to_messages(before.messages), convert_to_messages(after.messages)  # a hook may send pairs
+    for at, old in enumerate(olds):
+        new = news[at] if at < len(news) else None
         if old is new or (new is not None and _is_same(old, new)):
             continue
-        cause, detail = _describe_change(before.messages, after.messages, at)
+        cause, detail = _describe_change(olds, news, at)
         if after.is_compacted:
             cause, detail = "compacted", f"from message {at} on"
-        return PrefixBreak(step, cause, detail, count_tokens_approximately(before.messages[at:]))
+        return PrefixBreak(step, cause, detail, count_tokens_approximately(olds[at:]))
     return None
 
 
