@@ -38,10 +38,12 @@ if TYPE_CHECKING:
     from hocket.agents.todo import TodoListMiddleware, read_todos
     from hocket.agents.tool_retry import ToolRetryMiddleware
     from hocket.errors import LimitReached
+    from hocket.message_toolkit.prefix import PrefixBreak
     from hocket.tools.runtime import Runtime
 
 _LATER = {
     ".errors": "LimitReached",
+    ".message_toolkit.prefix": "PrefixBreak",
     ".tools.runtime": "Runtime",
     "agent": "Agent RunOptions",
     "approval": "Resume",
@@ -82,6 +84,7 @@ __all__ = [
     "ModelRequest",
     "PIIMiddleware",
     "PausedEvent",
+    "PrefixBreak",
     "PromptBenchmark",
     "PromptMetrics",
     "ReActFormat",
