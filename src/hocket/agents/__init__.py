@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hocket.agents.builtin.search import search_tool
     from hocket.agents.builtin.sql import sql_tool
     from hocket.agents.create import create_agent
+    from hocket.agents.deferral import ToolSearch
     from hocket.agents.events import (
         AgentEvent,
         AgentStream,
@@ -52,6 +53,7 @@ _LATER = {
     "builtin.search": "search_tool",
     "builtin.sql": "sql_tool",
     "create": "create_agent",
+    "deferral": "ToolSearch",
     "events": "AgentEvent AgentStream ChunkEvent EndEvent MessageEvent PausedEvent ToolEndEvent ToolStartEvent "
     "UnreadableEvent",
     "limits": "AgentLimits",
@@ -96,6 +98,7 @@ __all__ = [
     "ToolCallRequest",
     "ToolEndEvent",
     "ToolRetryMiddleware",
+    "ToolSearch",
     "ToolStartEvent",
     "UnreadableEvent",
     "abenchmark_prompts",

@@ -62,6 +62,10 @@ class ToolTurn:
         else:
             self.results[call_id] = make_error_message(text, call_id, call["name"], kind)
 
+    def list_open(self, calls: Sequence[Call]) -> list[Call]:
+        """Return the calls that have no result yet."""
+        return [call for call in calls if (call["id"] or "") not in self.results]
+
     def sort_results(self, order: Sequence[Call]) -> list[ToolMessage]:
         """Return the results that are there, in the order of the calls."""
         return [self.results[call["id"] or ""] for call in order if (call["id"] or "") in self.results]

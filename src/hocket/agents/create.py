@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args, ove
 from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
 from hocket.agents.context import ContextSchema
+from hocket.agents.deferral import Defer, ToolSearch, read_tool_search
 from hocket.agents.limits import AgentLimits, LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, ToolLike
 from hocket.agents.offload import read_result
@@ -51,6 +52,7 @@ class _Options(TypedDict, total=False):
     skills: SkillPaths
     prompt_cache: PromptCache | Literal["auto"]
     offload: BaseStore[str, str] | None
+    defer: Defer | ToolSearch
     name: str | None
 
 
@@ -98,6 +100,7 @@ def create_agent(
     skills: SkillPaths = (),
     prompt_cache: PromptCache | Literal["auto"] = "auto",
     offload: BaseStore[str, str] | None = None,
+    defer: Defer | ToolSearch = False,
     name: str | None = None,
 ) -> Agent[Any]:
     """Make an agent: a model that works with tools until it is done.
@@ -126,6 +129,8 @@ def create_agent(
             "5m", "1h"; "auto": True where there are tools and the model says nothing itself.
         offload: a store in which results above ``AgentLimits(result_chars=)``, and what is cut to fit the window, are kept
             whole; the model gets the tool ``read_result``. Whose conversation has an id of one can read it.
+        defer: tools that the model is shown when it has found them by their names or by a question: True, all; "auto",
+            all, if they are many; some, by name; or a `ToolSearch`. By default those that say so themselves.
         name: for handlers, and for `Agent.as_tool`.
 
     Raises:
@@ -179,6 +184,7 @@ def create_agent(
         at_limit=at_limit,
         prompt_cache=prompt_cache,
         offload=offload,
+        search=read_tool_search(defer, own),
     )
     if not isinstance(model, str):
         _ = plan.own  # what does not go together is said here

@@ -15,6 +15,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
+from hocket.agents.deferral import OfferedTools
 from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import NestedRunGuard, RunUsage, StopReason, find_usages
@@ -113,13 +114,13 @@ class AgentRun(Generic[Output]):
             progress.note_repetition,
             progress.make_runtime,
         )
-        self._offered = plan.offered
         self._options = {**plan.cache_options, **call.options}
-        self._window = ContextWindow(plan.model, self._offered, getattr(plan.format, "language", "en"), offload)
+        self._offered = tools = OfferedTools(plan.offered, plan.deferral)
+        self._window = ContextWindow(plan.model, tools.prompt, getattr(plan.format, "language", "en"), offload)
         self._watch = PrefixWatch(run, warns=plan.agent.prompt_cache is not False)
         self._context: list[BaseMessage] = []  # what the model is shown
         self._call_ids = CallIds(())
-        self._shown: Sequence[OfferedTool] = self._offered  # of the request that brought the last reply
+        self._shown: Sequence[OfferedTool] = self._offered.tools  # of the request that brought the last reply
 
     async def execute(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
         """Run to the end, or to the next pause.
@@ -152,6 +153,7 @@ class AgentRun(Generic[Output]):
         self._call_ids = CallIds(state.messages)
         if self._offload is not None:
             self._offload.allow(state.messages)
+        self._offered.follow(state.messages)
         system = await self._read_system(() if isinstance(input, Resume) else input)
         self._context = [*([system] if system else []), *state.messages]
         result: AgentResult[Output] | None = None
@@ -205,7 +207,7 @@ class AgentRun(Generic[Output]):
         if limit is not None:
             return await self._reach_limit(limit)
         try:
-            reply = await self._ask(self._offered)
+            reply = await self._ask(self._offered.tools)
         except _OverLimitError:
             return await self._reach_limit("model_calls")
         except BudgetExceeded:
@@ -257,7 +259,8 @@ class AgentRun(Generic[Output]):
             raise _OverLimitError
         progress.model_calls += 1
         self._shown = request.tools
-        await self._watch.look(request, self._window.compactions, is_expected=progress.is_closing)
+        compactions, finds = self._window.compactions, self._offered.finds
+        await self._watch.look(request, compactions, finds, is_expected=progress.is_closing)
         return await self._caller.ask(request)
 
     async def _refuse_reply(self, reply: AIMessage, feedback: str) -> None:
@@ -288,11 +291,9 @@ class AgentRun(Generic[Output]):
 
     def _sort_calls(self, reply: AIMessage, calls: Sequence[Call]) -> ToolTurn:
         turn = ToolTurn(reply, self._progress.step)
-        if self._shown is not self._offered:  # what was not offered cannot be called
-            self._runner.tools = {tool.name: tool for tool in self._shown if isinstance(tool, BaseTool)}
-        else:
-            self._runner.tools = self._plan.tools
-        sort_calls(self._plan, turn, calls, self._progress.tool_calls_left)
+        self._runner.tools = self._offered.list_callable(self._shown, self._plan.tools)
+        turn.results.update(self._offered.refuse_unfound(calls))
+        sort_calls(self._plan, turn, turn.list_open(calls), self._progress.tool_calls_left)
         return turn
 
     async def _run_turn(
@@ -307,6 +308,8 @@ class AgentRun(Generic[Output]):
             if not is_new or self._record.holds(turn.message):
                 self._context.extend(results)
                 self._record.messages.extend(results)
+            if self._offered.follow(results):
+                self._window.forget()
             if not is_new:
                 self._progress.keep_decided(turn, calls)
         stop = self._runner.find_stop(turn.calls)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, cast
 from hocket._runtime.mode import ASYNC
 from hocket.agents.approval import ApprovalRules
 from hocket.agents.context import ContextSchema
+from hocket.agents.deferral import Deferral, ToolSearch, plan_deferral
 from hocket.agents.limits import LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, OfferedTool, ToolLike
 from hocket.agents.model_call import bind_tools, leaves_cache_open, list_models, refuse_hosted
@@ -64,6 +65,7 @@ class RunPlan:
         hosted: that the provider runs.
         answer: the type of the answer; None: a text.
         format: how tools are called in text; None: natively.
+        deferral: the tools that the model has to find; None: there are none.
     """
 
     agent: "AgentPlan"
@@ -72,6 +74,7 @@ class RunPlan:
     hosted: Sequence[FieldsView]
     answer: AnswerFormat | None
     format: TextFormat | None
+    deferral: Deferral | None
 
     def is_approval_needed(self, call: ToolCall) -> bool:
         """Whether a call waits for a person."""
@@ -92,8 +95,10 @@ class RunPlan:
 
     @functools.cached_property
     def offered(self) -> Sequence[OfferedTool]:
-        """The tools that the model is shown: those that are run here, those of the answer, the provider's."""
-        return [*self.tools.values(), *(self.answer.tools if self.answer else ()), *self.hosted]
+        """The tools that the model is shown first: those that are run here, those of the answer, the provider's."""
+        hidden: Mapping[str, BaseTool] = self.deferral.tools if self.deferral else {}
+        own = [tool for name, tool in self.tools.items() if name not in hidden]
+        return [*own, *(self.answer.tools if self.answer else ()), *self.hosted]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +118,7 @@ class AgentPlan:
         at_limit: what happens at a limit.
         prompt_cache: whether the model's provider is to keep prompts, or how long; "auto": if there are tools.
         offload: keeps results that are too long; None: nothing does.
+        search: how tools are found that the model is not shown.
     """
 
     model: Model | str
@@ -127,6 +133,7 @@ class AgentPlan:
     at_limit: LimitPolicy
     prompt_cache: PromptCache | Literal["auto"]
     offload: BaseStore[str, str] | None
+    search: ToolSearch
 
     @functools.cached_property
     def own(self) -> RunPlan:
@@ -174,7 +181,12 @@ class AgentPlan:
         all_hosted = [*self.hosted, *hosted]
         offered: list[OfferedTool] = [*tools.values(), *(answer.tools if answer else ()), *all_hosted]
         chosen = _choose_format(self.style, made, offered)
-        return RunPlan(agent=self, model=made, tools=tools, hosted=all_hosted, answer=answer, format=chosen)
+        deferral = plan_deferral(self.search, tools, all_hosted, made, is_text=chosen is not None)
+        if deferral is not None:
+            tools[deferral.finder.name] = deferral.finder
+        return RunPlan(
+            agent=self, model=made, tools=tools, hosted=all_hosted, answer=answer, format=chosen, deferral=deferral
+        )
 
 
 def coerce_prompt(what: str, prompt: object) -> SystemMessage | None:

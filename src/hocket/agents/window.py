@@ -73,6 +73,10 @@ class ContextWindow:
         self._seen = len(context)
         return self._tokens
 
+    def forget(self) -> None:
+        """Count anew: there are other tools."""
+        self._tokens = None
+
     async def ask(self, context: list[BaseMessage], ask: Ask) -> tuple[AIMessage, list[BaseMessage]]:
         """Return the model's answer, and the conversation as it was sent.
 
@@ -136,18 +140,20 @@ class PrefixWatch:
         self._run = run
         self._warns = warns
         self._last: ModelRequest | None = None
-        self._compactions = 0
+        self._compactions = self._finds = 0
 
-    async def look(self, request: ModelRequest, compactions: int, *, is_expected: bool) -> None:
+    async def look(self, request: ModelRequest, compactions: int, finds: int, *, is_expected: bool) -> None:
         """Compare a request that is about to be sent.
 
         Args:
             request: as the hooks of the agent have made it.
             compactions: how often messages were made shorter in the run.
+            finds: how often tools were found.
             is_expected: whether the run itself asks in another way now: for its last answer.
         """
         last, self._last = self._last, request
         is_compacted, self._compactions = compactions != self._compactions, compactions
+        has_found, self._finds = finds != self._finds, finds
         if last is None:
             return
         has_same_tools = last.tools is request.tools  # to describe them takes longer than all else
@@ -158,7 +164,8 @@ class PrefixWatch:
             return
         self.breaks.append(found)
         await self._run.tell("on_custom_event", PREFIX_BREAK, asdict(found))
-        if self._warns and not is_expected and found.cause != "compacted":
+        is_expected = is_expected or found.cause == "compacted" or (has_found and found.cause == "tools")
+        if self._warns and not is_expected:
             self._warns = False
             _log.warning(
                 "request %d of a run does not begin as the one before it (%s: %s): the provider's prompt cache does not "

@@ -27,6 +27,7 @@ class ModelProfile(TypedDict, total=False):
         tool_choice: whether a call can be demanded.
         tool_call_streaming: whether calls come in pieces.
         mid_conversation_system_messages, mid_conversation_tools: what may come after the first turn.
+        tool_search: whether tools can be kept out of the prompt until they are found (``defer_loading``).
         structured_output: whether the server can hold it to a JSON schema.
         attachment: whether files may be attached.
         temperature: whether it takes a temperature; a model that does not takes no other option of sampling either.
@@ -63,6 +64,7 @@ class ModelProfile(TypedDict, total=False):
     tool_call_streaming: bool
     mid_conversation_system_messages: bool
     mid_conversation_tools: bool
+    tool_search: bool
     structured_output: bool
     attachment: bool
     temperature: bool

@@ -16,6 +16,7 @@ _KEYS = {
     "speaks": "audio_outputs",
     "reasons": "reasoning_output",
     "tools": "tool_calling",
+    "finds": "tool_search",
     "schema": "structured_output",
     "temperature": "temperature",
 }

@@ -101,7 +101,15 @@ class RemoteModel(RemoteService):
         return super()._get_invocation_params(stop, **redact_params(kwargs))  # type: ignore[misc]  # a model's
 
     def _resolve_model_profile(self) -> ModelProfile | None:
-        return find_profile(str(self._served_model), self._provider)
+        profile = find_profile(str(self._served_model), self._provider)
+        if profile is not None and not self._can_defer_tools:  # the model could, by another API
+            profile["tool_search"] = False
+        return profile
+
+    @property
+    def _can_defer_tools(self) -> bool:
+        """Whether the API has a word for tools that are found before they are part of the prompt."""
+        return False
 
     # -- the request
 

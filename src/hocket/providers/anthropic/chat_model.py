@@ -17,7 +17,7 @@ from hocket.providers.anthropic.decode import PROVIDER, decode_reply
 from hocket.providers.anthropic.encode import encode_conversation, encode_request
 from hocket.providers.anthropic.options import AnthropicOptions
 from hocket.providers.anthropic.stream import AnthropicDecoder
-from hocket.providers.anthropic.tools import encode_tools
+from hocket.providers.anthropic.tools import encode_tools, list_deferred
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.endpoint import Endpoint
 
@@ -92,6 +92,10 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
         can = (self.profile or {}).get("structured_output", False)
         return ("json_schema", "function_calling") if can else ("function_calling", "json_schema")
 
+    @property
+    def _can_defer_tools(self) -> bool:
+        return True
+
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         if super()._should_stream(async_api=async_api, run_manager=run_manager, **kwargs):
             return True
@@ -114,7 +118,8 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
         return self._post(self._url("v1/messages"), body, self._make_headers(options))
 
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest:
-        body = {"model": self.model, **encode_conversation(messages), **encode_tools(tools, None, None)}
+        said = encode_conversation(messages, list_deferred(tools))
+        body = {"model": self.model, **said, **encode_tools(tools, None, None)}
         return self._post(self._url("v1/messages/count_tokens"), body, {"anthropic-version": VERSION})
 
     def _read_count(self, data: Any) -> int:

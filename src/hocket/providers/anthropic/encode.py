@@ -5,6 +5,7 @@ round of calls are one turn of the user's. And how much to think is said in two 
 decide themselves (``adaptive``), older ones take a budget of tokens.
 """
 
+import functools
 import re
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.providers.anthropic.content import encode_content
 from hocket.providers.anthropic.marks import check_marks, place_marks
 from hocket.providers.anthropic.options import AnthropicOptions
-from hocket.providers.anthropic.tools import encode_tools
+from hocket.providers.anthropic.tools import encode_tools, list_deferred
 from hocket.remote.options import write_options
 from hocket.remote.turns import join_turns, split_instructions
 
@@ -50,7 +51,8 @@ def encode_request(
         InvalidInput: more than four marks for the cache; a tool choice that names no tool; or see `encode_conversation`.
         Unsupported: content, or a form of answer, that the API has no place for.
     """
-    body: Fields = {"model": options.model, "max_tokens": max_tokens, **encode_conversation(messages)}
+    said = encode_conversation(messages, list_deferred(options.tools or ()))
+    body: Fields = {"model": options.model, "max_tokens": max_tokens, **said}
     body.update(write_options(collect_options(options), {}, *_ELSEWHERE))
     if options.stop:
         body["stop_sequences"] = options.stop
@@ -68,15 +70,20 @@ def encode_request(
     return body
 
 
-def encode_conversation(messages: Sequence[BaseMessage]) -> Fields:
+def encode_conversation(messages: Sequence[BaseMessage], deferred: frozenset[str] = frozenset()) -> Fields:
     """Return the fields ``system`` and ``messages``; a turn that is a plain text is written as one.
+
+    Args:
+        messages: the conversation.
+        deferred: the names of the tools that it may refer to.
 
     Raises:
         InvalidInput: nothing is asked; a message is of a speaker that the API does not know; or see `encode_content`.
         Unsupported: see `encode_content`.
     """
     instructions, others = split_instructions(messages)
-    turns = [{"role": role, "content": _shorten(blocks)} for role, blocks in join_turns(others, encode_content)]
+    write = functools.partial(encode_content, deferred=deferred)
+    turns = [{"role": role, "content": _shorten(blocks)} for role, blocks in join_turns(others, write)]
     if not turns:
         raise InvalidInput("nothing is asked: the conversation has no message but system messages; add a HumanMessage")
     system = [block for message in instructions for block in encode_content(message)]

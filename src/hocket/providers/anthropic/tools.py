@@ -5,8 +5,9 @@ from typing import cast
 
 from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages.content import Fields, FieldsView
+from hocket.tools.found_tools import DEFER, is_deferred
 
-__all__ = ["encode_tools"]
+__all__ = ["encode_tools", "list_deferred"]
 
 _NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 _CHOICES = {ToolChoiceKind.AUTO: "auto", ToolChoiceKind.NONE: "none", ToolChoiceKind.REQUIRED: "any"}
@@ -39,7 +40,16 @@ def encode_tools(tools: Sequence[FieldsView], choice: object, parallel: bool | N
         said = {"type": _CHOICES[parsed.kind]}
     if parallel is not None and said.get("type") != "none":
         said = {"type": "auto", **said, "disable_parallel_tool_use": not parallel}
-    return {"tools": [_encode_tool(tool) for tool in offered], **({"tool_choice": said} if said else {})}
+    written = [_encode_tool(tool) for tool in offered]
+    if all(map(is_deferred, written)):  # which is refused: nothing could be found
+        written = [{name: value for name, value in tool.items() if name != DEFER} for tool in written]
+    return {"tools": written, **({"tool_choice": said} if said else {})}
+
+
+def list_deferred(tools: Sequence[FieldsView]) -> frozenset[str]:
+    """Return the names of the tools that results may refer to."""
+    names = frozenset(get_tool_name(tool) for tool in tools if is_deferred(tool))
+    return names if len(names) < len(tools) else frozenset()
 
 
 def _encode_tool(tool: FieldsView) -> Fields:

@@ -85,6 +85,10 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         return ("json_schema", *methods) if can else methods
 
     @property
+    def _can_defer_tools(self) -> bool:
+        return bool(self.__dict__.get("use_responses_api"))
+
+    @property
     def _knows_functions(self) -> bool:
         return not self.use_responses_api
 

@@ -15,6 +15,7 @@ from hocket.providers.openai.responses.content import is_native
 from hocket.providers.openai.responses.decode import decode_reply
 from hocket.providers.openai.responses.encode import encode_conversation, encode_request
 from hocket.providers.openai.responses.options import REFUSED
+from hocket.providers.openai.responses.search import list_deferred
 from hocket.providers.openai.responses.stream import ResponsesDecoder
 from hocket.providers.openai.responses.tools import encode_tools
 
@@ -36,7 +37,8 @@ class _Responses(ChatAPI):
         return encode_request(messages, options, stream=facts.stream, can_reason=facts.can_reason)
 
     def encode_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView], model: str) -> Fields | None:
-        return {"model": model, **encode_conversation(messages, is_stored=True), **encode_tools(tools, None)}
+        conversation = encode_conversation(messages, is_stored=True, deferred=list_deferred(tools))
+        return {"model": model, **conversation, **encode_tools(tools, None)}
 
     def decode(self, reply: HTTPReply, provider: str, *, include_headers: bool) -> ChatResult:
         return decode_reply(reply, provider, include_headers=include_headers)

@@ -15,6 +15,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats.openai_responses import CUSTOM_INPUT
 from hocket.messages.tool_calls import ToolCallChunk, read_tool_calls, tool_call_chunk
 from hocket.outputs import ChatGeneration, ChatResult
+from hocket.providers.openai.responses.search import read_search
 from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import count_of, counts_at, make_usage
 
@@ -68,7 +69,7 @@ def decode_reply(reply: HTTPReply, provider: str, *, include_headers: bool = Fal
 
 
 def _read(data: FieldsView, facts: Fields) -> ChatResult:
-    items: list[Fields] = data["output"]
+    items: list[Fields] = [read_search(item) for item in data["output"]]
     raw = [item for item in items if item["type"] in CALLS]
     calls, invalid = read_tool_calls(map(decode_call, raw))
     refusal = "".join(text for item in items for text in refusals_in(item))

@@ -9,8 +9,10 @@ from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.responses.content import encode_parts, encode_reply
 from hocket.providers.openai.responses.items import is_item
 from hocket.providers.openai.responses.options import encode_options
-from hocket.providers.openai.responses.tools import encode_tools
+from hocket.providers.openai.responses.search import DeferredTools, list_deferred, write_call, write_found
+from hocket.providers.openai.responses.tools import encode_tool, encode_tools
 from hocket.remote.function_calls import mark_error, require_call_id
+from hocket.tools.found_tools import FIND_TOOLS
 
 __all__ = ["encode_conversation", "encode_request"]
 
@@ -31,7 +33,9 @@ def encode_request(messages: Sequence[BaseMessage], options: ModelOptions, *, st
         Unsupported: content that the API has no place for; ``background``.
     """
     said, previous = _find_new(messages, options)
-    body: Fields = {"model": options.model, **encode_conversation(said, is_stored=options.store is not False)}
+    deferred = list_deferred(options.tools or ())
+    conversation = encode_conversation(said, is_stored=options.store is not False, deferred=deferred)
+    body: Fields = {"model": options.model, **conversation}
     if previous is not None:
         body["previous_response_id"] = previous
     if options.tools or options.tool_choice is not None:
@@ -62,7 +66,9 @@ def _find_new(messages: Sequence[BaseMessage], options: ModelOptions) -> tuple[S
     return messages, wanted
 
 
-def encode_conversation(messages: Sequence[BaseMessage], *, is_stored: bool) -> Fields:
+def encode_conversation(
+    messages: Sequence[BaseMessage], *, is_stored: bool, deferred: DeferredTools | None = None
+) -> Fields:
     """Return the fields ``instructions`` and ``input``; a single question that is a plain text is written as one.
 
     Instructions are the first system message, where it is a plain text; any other stands in the input, in its place.
@@ -70,6 +76,7 @@ def encode_conversation(messages: Sequence[BaseMessage], *, is_stored: bool) -> 
     Args:
         messages: the conversation.
         is_stored: whether the server keeps what it is sent.
+        deferred: the tools of the request that are found; None: there are none.
 
     Raises:
         InvalidInput: a message has no role here, or is the result of a tool call that it does not name.
@@ -81,11 +88,11 @@ def encode_conversation(messages: Sequence[BaseMessage], *, is_stored: bool) -> 
     custom: set[str] = set()  # ids of calls of tools that take any text: their results have a type of their own
     for message in messages if instructions is None else messages[1:]:
         if isinstance(message, AIMessage):
-            made = encode_reply(message, is_stored=is_stored)
+            made = [write_call(item, deferred or {}) for item in encode_reply(message, is_stored=is_stored)]
             custom.update(item["call_id"] for item in made if item["type"] == "custom_tool_call")
             items += made
         elif isinstance(message, ToolMessage):
-            items.append(_encode_result(message, custom))
+            items.append(_encode_result(message, custom, deferred or {}))
         else:
             items += _encode_said(message)
     told: Fields = {} if instructions is None else {"instructions": instructions}
@@ -131,8 +138,12 @@ def _role_of(message: BaseMessage) -> str:
     return "user"
 
 
-def _encode_result(message: ToolMessage, custom: set[str]) -> Fields:
+def _encode_result(message: ToolMessage, custom: set[str], deferred: DeferredTools) -> Fields:
     id = require_call_id(message)
+    if deferred and message.name == FIND_TOOLS:
+        tools = [encode_tool(tool) for tool in write_found(message, deferred)]
+        status = "incomplete" if message.status == "error" else "completed"
+        return {"type": "tool_search_output", "call_id": id, "execution": "client", "status": status, "tools": tools}
     kind = "custom_tool_call_output" if id in custom else "function_call_output"
     output = message.content if isinstance(message.content, str) else encode_parts(message.content)
     if message.status == "error":  # the API has no flag for it

@@ -6,7 +6,11 @@ __all__ = ["is_item"]
 
 _NEEDED = {"message": "content", "reasoning": "summary", "function_call": "call_id", "custom_tool_call": "call_id"}
 _ITEMS = frozenset(
-    {*("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "item_reference"), "program"}
+    {
+        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "item_reference"),
+        "program",
+        "tool_search_output",
+    }
 )
 
 

@@ -23,6 +23,7 @@ from hocket.providers.openai.responses.decode import (
     reply_facts,
     write_custom_input,
 )
+from hocket.providers.openai.responses.search import read_search
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 
 __all__ = ["ResponsesDecoder"]
@@ -180,8 +181,9 @@ class ResponsesDecoder(ChatStreamDecoder):
     def _close(self, items: Iterable[tuple[int, Fields]]) -> _Said:
         """Return what is left to tell of items that are complete."""
         said = _Said()
-        for index, item in items:
+        for index, raw in items:
             self._closed.add(index)
+            item = read_search(raw)
             if item["type"] in CALLS:
                 said.calls += self._end_call(index, item)
             told = {} if index in self._untold else self._openings.get(index, {})

@@ -5,8 +5,10 @@ from typing import cast
 
 from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages.content import Fields, FieldsView
+from hocket.providers.openai.responses.search import list_deferred
+from hocket.tools.found_tools import DEFER, FIND_TOOLS, is_deferred
 
-__all__ = ["encode_tools"]
+__all__ = ["encode_tool", "encode_tools"]
 
 _NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 
@@ -24,7 +26,9 @@ def encode_tools(tools: Sequence[FieldsView], choice: object) -> Fields:
     parsed = parse_tool_choice(choice, tools)
     if not tools:
         return {}
-    offered: Fields = {"tools": [_encode_tool(tool) for tool in tools]}
+    finder = FIND_TOOLS if list_deferred(tools) else None
+    written = [_encode_search(tool) if get_tool_name(tool) == finder else encode_tool(tool) for tool in tools]
+    offered: Fields = {"tools": written if _can_find(written) else [_show(tool) for tool in written]}
     if parsed is None:
         return offered
     if not parsed.names:
@@ -38,7 +42,7 @@ def encode_tools(tools: Sequence[FieldsView], choice: object) -> Fields:
     return {**offered, "tool_choice": {"type": "allowed_tools", "mode": mode, "tools": chosen}}
 
 
-def _encode_tool(tool: FieldsView) -> Fields:
+def encode_tool(tool: FieldsView) -> Fields:
     """Return a tool in the API's words; one that the server runs itself stays as it is.
 
     A function is strict by default here, which would make arguments obligatory that are not: so it is said.
@@ -48,7 +52,9 @@ def _encode_tool(tool: FieldsView) -> Fields:
     if kind not in ("function", "custom") or not isinstance(inner, Mapping):
         return dict(tool)
     told = dict(cast(FieldsView, inner))
-    others = {name: value for name, value in tool.items() if name != kind}
+    others = {name: value for name, value in tool.items() if name not in (kind, "extras")}
+    if is_deferred(tool):
+        others[DEFER] = True
     if kind == "function":
         schema: object = told.pop("parameters", None) or _NO_PARAMETERS
         return {**others, "name": told.pop("name"), "parameters": schema, "strict": False, **told}
@@ -57,6 +63,22 @@ def _encode_tool(tool: FieldsView) -> Fields:
     if isinstance(grammar, Mapping):
         told["format"] = {"type": "grammar", **cast(FieldsView, grammar)}
     return {**others, **told}
+
+
+def _can_find(tools: Sequence[FieldsView]) -> bool:
+    """Whether one of the tools is a search, without which nothing may be deferred."""
+    return any(tool["type"] == "tool_search" for tool in tools)
+
+
+def _show(tool: FieldsView) -> Fields:
+    return {name: value for name, value in tool.items() if name != DEFER}
+
+
+def _encode_search(tool: FieldsView) -> Fields:
+    """Return the tool that finds others as the API has it: its calls are searches."""
+    function = cast(FieldsView, tool["function"])
+    told = {name: function[name] for name in ("description", "parameters") if name in function}
+    return {"type": "tool_search", "execution": "client", **told}
 
 
 def _refer(tool: FieldsView) -> Fields:
