@@ -351,10 +351,7 @@ class AgentRun(Generic[Output]):
     async def _ask_for_answer(self) -> Any:
         """Return the answer that the model gives when it may call no tools any more; None: it gives none."""
         answer = self._plan.answer
-        if answer is None:
-            reply = await self._ask(())
-        else:
-            reply = await self._demand_answer(answer.tools)
+        reply = await (self._ask(()) if answer is None else self._demand_answer(answer.tools))
         calls = calls_of(reply)
         if answer is not None and calls:
             turn = self._sort_calls(reply, calls)
