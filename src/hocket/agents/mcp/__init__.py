@@ -7,8 +7,6 @@ this stands in `hocket.agents`.
 from hocket.errors import MissingDependency
 
 try:
-    # The SDK loads it with the first result that has a schema, and would hold up the event loop.
-    import jsonschema as _jsonschema  # type: ignore[import-untyped]  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from mcp import Client as _Client  # noqa: F401  # pyright: ignore[reportUnusedImport]  # versions before 2 have none
 except ImportError as _error:
     raise MissingDependency("tools of MCP servers need a package; run `pip install 'hocket[mcp]'`") from _error

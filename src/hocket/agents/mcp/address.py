@@ -22,6 +22,7 @@ from mcp.server import MCPServer, Server
 from hocket._runtime.cancellation import only
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import MASK, is_sensitive, redact, redact_url
+from hocket.agents.mcp.bounds import BOUNDED_UTF8, LARGEST_MESSAGE, bound_response
 from hocket.agents.mcp.server import ToolServer
 from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten
@@ -35,7 +36,6 @@ MCPServerLike: TypeAlias = "str | Sequence[str] | ToolServer | StdioServerParame
 SDKServer: TypeAlias = "Transport | Server | MCPServer"
 
 _PATIENCE = 30.0  # seconds to connect, and to send
-_LARGEST = 64 * 2**20  # bytes of one event, which holds a whole result, pictures and all; the SDK's default is one MiB
 _LONGEST = 300  # characters of a command, or of a failure, that are shown
 
 
@@ -59,8 +59,13 @@ class ServerAddress(NamedTuple):
     def explain(self, error: BaseException) -> str:
         """Return an error, or the first one of a group, in words that can be shown."""
         cause = only(error)
-        text = cause.message if isinstance(cause, MCPError) else f"{type(cause).__name__}: {cause}"
-        return redact(text, self.secrets)[:_LONGEST]
+        return self.clean(
+            cause.message if isinstance(cause, MCPError) else f"{type(cause).__name__}: {cause}", _LONGEST
+        )
+
+    def clean(self, said: str, longest: int = 100_000) -> str:
+        """Return the beginning of what a server said of a failure, without secrets."""
+        return redact(said[: longest * 2], self.secrets)[:longest]
 
 
 def read_address(server: MCPServerLike) -> ServerAddress:
@@ -119,8 +124,10 @@ async def _reach(url: str, headers: Mapping[str, str] | None) -> AsyncGenerator[
     How long a call may take is not its business, but the connection's.
     """
     timeout = httpx2.Timeout(_PATIENCE, read=None)
-    async with await ASYNC.call_sync(httpx2.AsyncClient, timeout=timeout, headers=headers) as client:
-        yield streamable_http_client(url, http_client=client, max_sse_event_size=_LARGEST)
+    sent = {**(headers or {}), "accept-encoding": "identity"}
+    hooks = {"response": [bound_response]}
+    async with await ASYNC.call_sync(httpx2.AsyncClient, timeout=timeout, headers=sent, event_hooks=hooks) as client:
+        yield streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST_MESSAGE)
 
 
 def _split(command: str) -> list[str]:
@@ -139,6 +146,8 @@ def _read_command(parts: Sequence[str], parameters: StdioServerParameters | None
     masked, secrets = _mask_options(parts)
     secrets += [value for name, value in {**os.environ, **(given.env or {})}.items() if is_sensitive(name)]
     shown = shorten(redact(shlex.join(masked), secrets), _LONGEST)
+    if given.encoding == "utf-8":
+        given = given.model_copy(update={"encoding": BOUNDED_UTF8})
     # Not `sys.stderr`, which has no file descriptor in a notebook, or where a test captures it.
     errors = sys.__stderr__ or sys.stderr
     # The SDK keeps the process, and its exit code, to itself.

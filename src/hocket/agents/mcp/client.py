@@ -7,6 +7,7 @@ name.
 """
 
 import hashlib
+import logging
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,13 +16,15 @@ from types import TracebackType
 from mcp.types import Tool
 
 from hocket.agents.mcp.address import MCPServerLike, read_address
-from hocket.agents.mcp.content import convert_result, read_error
+from hocket.agents.mcp.content import call_tool, check_result, read_call_result, read_error
 from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolException
-from hocket.errors.hints import near_name_hint
+from hocket.errors.hints import excerpt, near_name_hint
 from hocket.messages.content import Fields
 from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.names import is_tool_name
+
+_log = logging.getLogger("hocket.agents.mcp")
 
 __all__ = [
     "LONGEST_TOOL_NAME",
@@ -49,10 +52,11 @@ class MCPTools:
         tools = await self._connection.open()
         try:
             names = assign_names([tool.name for tool in tools], self._prefix)
-            return [
+            made = [
                 make_tool(self._connection, tool, names[tool.name], defer=self._defer)
                 for tool in choose_tools(tools, self._only)
             ]
+            return [tool for tool in made if tool is not None]
         except BaseException:
             await self.aclose()
             raise
@@ -143,8 +147,8 @@ def choose_tools(listed: Sequence[Tool], only: Collection[str] | None) -> list[T
 
 def make_tool(
     connection: LastingConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
-) -> BaseTool:
-    """Return a tool of a server as hocket's.
+) -> BaseTool | None:
+    """Return a tool of a server as hocket's; None, which is logged: its schema cannot be used.
 
     Args:
         connection: to the server.
@@ -162,22 +166,27 @@ def make_tool(
 
     async def call(**arguments: object) -> tuple[str | list[Fields], object]:
         result = await connection.ask(
-            lambda client: client.call_tool(listed.name, arguments), is_idempotent="idempotent" in metadata
+            lambda client: call_tool(client, listed.name, arguments), is_idempotent="idempotent" in metadata
         )
         if result.is_error:
             # hocket's own servers say which tool failed, and so does what reports this.
-            raise ToolException(read_error(result).removeprefix(f"{listed.name} failed: "))
-        return convert_result(result)
+            raise ToolException(connection.clean(read_error(result).removeprefix(f"{listed.name} failed: ")))
+        check_result(result, listed.output_schema)
+        return read_call_result(result)
 
-    return StructuredTool(
-        name=name,
-        description=listed.description or listed.title or "",
-        args_schema=listed.input_schema,
-        coroutine=call,
-        response_format="content_and_artifact",
-        metadata=metadata,
-        extras={"defer_loading": True} if defer else None,
-    )
+    try:
+        return StructuredTool(
+            name=name,
+            description=listed.description or listed.title or "",
+            args_schema=listed.input_schema,
+            coroutine=call,
+            response_format="content_and_artifact",
+            metadata=metadata,
+            extras={"defer_loading": True} if defer else None,
+        )
+    except ValueError as error:
+        _log.warning("the tool %s of an MCP server is left out: %s", excerpt(listed.name), excerpt(str(error), 300))
+        return None
 
 
 LONGEST_TOOL_NAME = 64

@@ -22,6 +22,7 @@ from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import Detached, spawn
 from hocket._version import __version__
 from hocket.agents.mcp.address import SDKServer, ServerAddress
+from hocket.agents.mcp.bounds import LARGEST_MESSAGE
 from hocket.agents.mcp.incoming import watch
 from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable
 from hocket.errors.hints import excerpt
@@ -31,9 +32,11 @@ __all__ = ["ServerConnection", "SessionLost", "read_pages"]
 GRACE = 5.0  # seconds to say goodbye to a server; after that the SDK ends its process anyway
 MOST_LISTED = 10_000
 MOST_PAGES = 1_000
+LARGEST_LIST = LARGEST_MESSAGE  # bytes of all pages together
 
 _OURSELVES = Implementation(name="hocket", version=__version__)
 _UNKNOWN_SESSION = (INVALID_REQUEST, "Session terminated")  # what the SDK makes of a 404, as the specification has it
+_ENDS = ("Connection closed", "SSE stream ended")
 _BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
 
 _log = logging.getLogger("hocket.agents.mcp")
@@ -45,6 +48,8 @@ class _Page(Protocol):
     """A page of a list."""
 
     next_cursor: str | None
+
+    def model_dump_json(self) -> str: ...
 
 
 P = TypeVar("P", bound=_Page)
@@ -78,6 +83,7 @@ class ServerConnection:
         self._calls: set[anyio.CancelScope] = set()
         self._why_ended = "was closed"
         self._has_gone = False
+        self._unreadable = 0
 
     @property
     def is_open(self) -> bool:
@@ -157,17 +163,17 @@ class ServerConnection:
             with scope:
                 return await request(client)
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
+            if _is_end(error):
                 self._note_end()
                 raise ToolServerUnavailable(self.explain_end()) from None
             if (error.code, error.message) == _UNKNOWN_SESSION:
-                self._note_end()
+                self._note_end("has forgotten the session")
                 raise SessionLost(self.explain_end()) from None
             raise ToolException(self._address.explain(error)) from None
         except _BROKEN:
             self._note_end()
             raise ToolServerUnavailable(self.explain_end()) from None
-        except (RuntimeError, ValueError) as error:  # the SDK's and pydantic's, of an answer
+        except Exception as error:  # the SDK's and pydantic's, of an answer
             raise ToolException(f"its answer cannot be used: {self._address.explain(error)}") from None
         finally:
             self._calls.discard(scope)
@@ -206,7 +212,7 @@ class ServerConnection:
                     await self._closing.wait()
                     alarm.set(GRACE)
             if not self._opened.is_set():
-                self._why_ended = f"did not answer within {self._timeout:g} s"
+                self._why_ended = f"did not answer within {self._timeout:g} s{self.explain_silence()}"
         except (Exception, BaseExceptionGroup) as error:  # of a server that is killed: in a group, from the SDK's tasks
             self._note_failure(error)
         finally:
@@ -217,15 +223,27 @@ class ServerConnection:
     def _watch(self, server: SDKServer) -> SDKServer:
         if isinstance(server, Server | MCPServer):  # in this process
             return server
-        return cast(Transport, watch(server, self._note_end))
+        return cast(Transport, watch(server, self._note_end, self._note_unreadable))
 
-    def _note_end(self, error: BaseException | None = None) -> None:
+    def _note_end(self, why: str = "") -> None:
         """Note that the server has gone: calls that run may have an answer yet, and no other ones are sent."""
-        if self._client is not None and not (self._has_gone or self._closing.is_set()):
-            self._has_gone = True
-            self._why_ended = "has gone" if error is None else f"has gone: {self._address.explain(error)}"
+        if self._has_gone or self._closing.is_set():
+            return
+        self._has_gone = True
+        self._why_ended = why or ("ended before it answered" if self._client is None else "has gone")
+        if self._client is None:
+            self._why_ended += self._address.clue
+        else:
             _log.warning("%s %s", self._address.shown, self._why_ended)
         self._end_if_gone()
+
+    def _note_unreadable(self) -> None:
+        """Note that a message could not be read: it may have been an answer."""
+        self._unreadable += 1
+
+    def explain_silence(self) -> str:
+        """Return what may be behind an answer that did not come; "": nothing is known."""
+        return f"; {self._unreadable} of its messages could not be read" if self._unreadable else ""
 
     def _end_if_gone(self) -> None:
         if self._has_gone and not self._calls:
@@ -233,11 +251,10 @@ class ServerConnection:
 
     def _note_failure(self, error: BaseException) -> None:
         cause = only(error)
-        is_end = isinstance(cause, MCPError) and cause.code == CONNECTION_CLOSED
         if self._client is not None:
-            self._note_end(cause)
-        elif is_end:
-            self._why_ended = f"ended before it answered{self._address.clue}"
+            self._note_end(f"has gone: {self._address.explain(cause)}")
+        elif isinstance(cause, MCPError) and _is_end(cause):
+            self._note_end()
         else:
             clue = self._address.clue if isinstance(cause, MCPError) else ""  # it was reached, and is another kind
             self._why_ended = f"cannot be used: {self._address.explain(cause)}{clue}"
@@ -245,6 +262,11 @@ class ServerConnection:
     def _stop_calls(self) -> None:
         for scope in self._calls:
             scope.cancel()
+
+
+def _is_end(error: MCPError) -> bool:
+    """Whether the SDK says that nothing more comes: servers have errors of their own with its code."""
+    return error.code == CONNECTION_CLOSED and error.message.startswith(_ENDS)
 
 
 async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T]]) -> list[T]:
@@ -259,6 +281,7 @@ async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T
         ToolException: the list has no end, or is longer than anybody can use.
     """
     found: list[T] = []
+    size = 0
     cursors: set[str | None] = set()
     cursor: str | None = None
     while cursor not in cursors:
@@ -270,9 +293,11 @@ async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T
                 return found
             raise
         found += take(page)
+        size += len(page.model_dump_json())
         cursor = page.next_cursor
         if cursor is None:
             return found
-        if len(found) > MOST_LISTED or len(cursors) > MOST_PAGES:
-            raise ToolException(f"it lists more than {MOST_LISTED} {what}, or {MOST_PAGES} pages of them")
+        if len(found) > MOST_LISTED or len(cursors) > MOST_PAGES or size > LARGEST_LIST:
+            limit = f"{MOST_LISTED} {what}, {MOST_PAGES} pages of them, or {LARGEST_LIST // 2**20} MiB"
+            raise ToolException(f"it lists more than {limit}")
     raise ToolException(f"its list of {what} has no end: the page after {excerpt(cursor)} was sent before")

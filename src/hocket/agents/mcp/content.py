@@ -1,32 +1,46 @@
-"""Results of tools in both vocabularies: MCP's content, and hocket's blocks and artifacts. Pure functions."""
+"""Results of tools in both vocabularies: MCP's content, and hocket's blocks and artifacts."""
 
+import base64
 import json
+import re
 from typing import Literal, cast, get_type_hints
 
+from mcp import Client
 from mcp.types import (
     AudioContent,
     BlobResourceContents,
+    CallToolRequest,
+    CallToolRequestParams,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
     GetPromptResult,
     ImageContent,
+    InputRequiredResult,
     ReadResourceResult,
     ResourceLink,
     TextContent,
     TextResourceContents,
 )
+from pydantic import TypeAdapter
 
+from hocket._json import JSON
+from hocket._schemas import check_schema, find_violations
+from hocket._schemas.references import Schema
+from hocket.errors import InvalidInput, ToolException
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools import BaseTool
 from hocket.tools.function_tool import FunctionTool
 
 __all__ = [
-    "convert_result",
+    "LARGEST_MEDIA",
+    "call_tool",
+    "check_result",
     "find_plain_type",
+    "read_call_result",
     "read_error",
-    "read_prompt",
+    "read_prompt_messages",
     "read_resource",
     "write_plain_schema",
     "write_result",
@@ -36,10 +50,53 @@ _PLAIN = {bool: "boolean", int: "integer", float: "number"}
 
 _KINDS: dict[str, type[HumanMessage | AIMessage]] = {"user": HumanMessage, "assistant": AIMessage}
 
-_MEDIA: dict[str, Literal["image", "audio", "video"]] = {"image": "image", "audio": "audio", "video": "video"}
+LARGEST_MEDIA = 20 * 2**20
+"""Characters of base64 in a block; no provider takes a request with more."""
+
+_MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+ *(;.*)?", re.ASCII)
+
+_ANSWER: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+
+_MEDIA: dict[str, Literal["image", "audio", "video", "file"]] = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def convert_result(result: CallToolResult) -> tuple[str | list[Fields], object]:
+async def call_tool(client: Client, name: str, arguments: Fields) -> CallToolResult:
+    """Call a tool, without the SDK's check of the answer: a server's pattern can hold that up for ever.
+
+    Raises:
+        ToolException: the arguments are no JSON, or the server wants input that nobody gives.
+    """
+    request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
+    try:
+        request.model_dump_json()
+    except ValueError as error:  # half a surrogate, for example, which would end the connection
+        raise ToolException(f"the arguments cannot be written as JSON: {error}") from None
+    result = await client.session.send_request(request, _ANSWER)
+    if isinstance(result, InputRequiredResult):
+        raise ToolException("it asks for more input, of a person or a model, which nobody gives here")
+    return result
+
+
+def check_result(result: CallToolResult, schema: Schema | None) -> None:
+    """Check structured content by the schema that the server has for it, in bounded time.
+
+    Raises:
+        ToolException: it does not fit, is missing, or the schema cannot be used.
+    """
+    if schema is None:
+        return
+    if result.structured_content is None:
+        raise ToolException("its answer cannot be used: it promises structured content, and there is none")
+    try:
+        check_schema(schema, warns=False)
+        found = find_violations(cast(JSON, result.structured_content), schema)
+    except InvalidInput as error:
+        raise ToolException(f"its answer cannot be checked: {error}") from None
+    if found:
+        raise ToolException(f"its answer cannot be used: {'; '.join(found)}")
+
+
+def read_call_result(result: CallToolResult) -> tuple[str | list[Fields], object]:
     """Return a result's content, a text if it is one, and its structured content, the artifact.
 
     A result that has structured content alone is shown to the model as JSON.
@@ -56,14 +113,14 @@ def read_resource(result: ReadResourceResult) -> list[Fields]:
     return [_read_resource(one) for one in result.contents]
 
 
-def read_prompt(result: GetPromptResult) -> list[BaseMessage]:
+def read_prompt_messages(result: GetPromptResult) -> list[BaseMessage]:
     """Return the messages of a prompt: those of the user, and of the assistant."""
     return [_KINDS[one.role](_simplify([_read_block(one.content)])) for one in result.messages]
 
 
 def read_error(result: CallToolResult) -> str:
     """Return what a result says that is an error."""
-    content, _ = convert_result(result)
+    content, _ = read_call_result(result)
     if not isinstance(content, str):
         content = "\n".join(block["text"] for block in content if block["type"] == "text")
     return content or "it gave no reason"
@@ -118,7 +175,7 @@ def _read_block(block: ContentBlock) -> Fields:
         case TextContent():
             return {"type": "text", "text": block.text}
         case ImageContent() | AudioContent():
-            return {"type": block.type, "base64": block.data, "mime_type": block.mime_type}
+            return _read_media("image" if isinstance(block, ImageContent) else "audio", block.data, block.mime_type)
         case ResourceLink():
             lines = [f"{block.title or block.name}: {block.uri}", block.description]
             return {"type": "text", "text": "\n".join(line for line in lines if line)}
@@ -130,8 +187,23 @@ def _read_resource(resource: TextResourceContents | BlobResourceContents) -> Fie
     if isinstance(resource, TextResourceContents):
         return {"type": "text", "text": resource.text}
     mime_type = resource.mime_type or "application/octet-stream"
-    kind = _MEDIA.get(mime_type.partition("/")[0], "file")
-    return {"type": kind, "base64": resource.blob, "mime_type": mime_type}
+    return _read_media(_MEDIA.get(mime_type.partition("/")[0], "file"), resource.blob, mime_type)
+
+
+def _read_media(kind: Literal["image", "audio", "video", "file"], data: str, mime_type: str) -> Fields:
+    """Return a block of data, or a text in its place: what no provider takes would end each later run of a conversation."""
+    is_own = kind == "file" or mime_type.startswith(f"{kind}/")
+    if is_own and _MIME_TYPE.fullmatch(mime_type) and len(data) <= LARGEST_MEDIA and _is_base64(data, kind):
+        return {"type": kind, "base64": data, "mime_type": mime_type}
+    why = f"larger than {LARGEST_MEDIA:,} characters" if len(data) > LARGEST_MEDIA else "damaged, or of another type"
+    return {"type": "text", "text": f"(a block of type {kind}, which is {why}, was left out)"}
+
+
+def _is_base64(data: str, kind: str) -> bool:
+    try:
+        return bool(base64.b64decode(data, validate=True)) or kind == "file"
+    except ValueError:
+        return False
 
 
 def _simplify(blocks: list[Fields]) -> str | list[Fields]:

@@ -102,7 +102,11 @@ class LastingConnection:
                     raise
             connection = await self._connect()
             return await connection.ask(request)
-        raise ToolTimeout(f"it took longer than {self._timeout:g} s")
+        raise ToolTimeout(f"it took longer than {self._timeout:g} s{self._current.explain_silence()}")
+
+    def clean(self, said: str) -> str:
+        """Return what the server said of a failure, without secrets, and not without end."""
+        return self._address.clean(said)
 
     async def _connect(self) -> ServerConnection:
         """Return the current connection, or another one, if that has gone."""

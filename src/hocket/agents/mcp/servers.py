@@ -18,7 +18,7 @@ from hocket.agents.mcp.address import ServerAddress
 from hocket.agents.mcp.client import check_timeout, choose_tools, make_tool, tell_apart
 from hocket.agents.mcp.config import MCPConfig, load_file, read_addresses
 from hocket.agents.mcp.connection import read_pages
-from hocket.agents.mcp.content import read_prompt, read_resource
+from hocket.agents.mcp.content import read_prompt_messages, read_resource
 from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolServerUnavailable
 from hocket.errors.hints import near_name_hint
@@ -121,7 +121,7 @@ class MCPServers:
         """Return the messages of a prompt, with arguments filled in by the server."""
         filled = dict(args or {})
         result = await self._get(server).ask(lambda client: client.get_prompt(name, filled), is_idempotent=True)
-        return read_prompt(result)
+        return read_prompt_messages(result)
 
     def _choose(self, addresses: dict[str, ServerAddress]) -> dict[str, ServerAddress]:
         if self._only is None:
@@ -159,10 +159,11 @@ class MCPServers:
             for tool in choose_tools(listed.get(server, ()), None)
         }
         names = tell_apart({key: f"{server}_{tool.name or 'tool'}" for key, (server, tool) in found.items()})
-        self.tools += [
+        made = [
             make_tool(self._connections[server], tool, names[key], defer=self._defer, server=server)
             for key, (server, tool) in found.items()
         ]
+        self.tools += [tool for tool in made if tool is not None]
 
     def _get(self, server: str) -> LastingConnection:
         if server in self.unavailable:
