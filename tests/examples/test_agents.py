@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -86,3 +87,13 @@ def test_the_supervisor_asks_two_agents_each_for_its_own_context(ask: Ask):
     names = {"orders": {"question": "Which?"}, "rules": {"question": "What?"}, "list_orders": {}, "read_rule": {}}
     printed = ask("supervisor.py", "May I?", calls={name: make_call(name, **args) for name, args in names.items()})
     assert printed.strip() == "Thirty days to give it back."
+
+
+def test_the_desk_finds_a_tool_of_a_server_and_calls_it(ask: Ask):
+    """The server is another process; the model is shown one tool until it has asked for more."""
+    calls = {
+        "find_tools": make_call("find_tools", names=["find_parcel"]),
+        "shop_find_parcel": make_call("shop_find_parcel", number=7),
+    }
+    printed = ask("mcp_desk.py", "Where is parcel 7?", calls=calls, PYTHON=sys.executable)
+    assert printed.strip() == "Parcel 7 is in Oslo."
