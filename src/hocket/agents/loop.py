@@ -259,8 +259,7 @@ class AgentRun(Generic[Output]):
             raise _OverLimitError
         progress.model_calls += 1
         self._shown = request.tools
-        compactions, finds = self._window.compactions, self._offered.finds
-        await self._watch.look(request, compactions, finds, is_expected=progress.is_closing)
+        await self._watch.look(request, self._window.compactions, self._offered.finds, is_expected=progress.is_closing)
         return await self._caller.ask(request)
 
     async def _refuse_reply(self, reply: AIMessage, feedback: str) -> None:

@@ -18,6 +18,7 @@ from hocket.tools import BaseTool
 if TYPE_CHECKING:  # what finds is loaded when it is first needed, in a thread
     from hocket.embeddings import Embeddings
     from hocket.vectorstores.memory import WordIndex
+    from hocket.vectorstores.rows import Rows
 
 __all__ = ["ToolIndex", "describe_tool"]
 
@@ -64,7 +65,7 @@ class ToolIndex:
         self._names = [*tools]
         self._embeddings = embeddings
         self._has_failed = False
-        self._texts: list[str] | None = None
+        self._rows: Rows | None = None
         self._words: WordIndex | None = None
 
     def summarize(self, name: str) -> str:
@@ -74,37 +75,36 @@ class ToolIndex:
     async def search(self, query: str, k: int) -> list[str]:
         """Return the names of the ``k`` tools that fit a question best, best first; where only words are compared, of those
         that have one of its words."""
-        texts = await ASYNC.call_sync(self._describe)
         found: list[tuple[int, float]] | None = None
         try:
-            found = await self._search_vectors(texts, query, k)
+            found = await self._search_vectors(query, k)
         except Exception as error:  # of a model of anybody's
             if not self._has_failed:
                 _log.warning("tools are searched by their words alone: %s: %s", type(error).__name__, error)
             self._has_failed = True
         if found is None:
-            found = await ASYNC.call_sync(self._search_words, texts, query, k)
+            found = await ASYNC.call_sync(self._search_words, query, k)
         return [self._names[number] for number, _ in found]
 
     def _describe(self) -> list[str]:
-        if self._texts is None:
-            self._texts = [describe_tool(tool) for tool in self._tools.values()]
-        return self._texts
+        return [describe_tool(tool) for tool in self._tools.values()]
 
-    async def _search_vectors(self, texts: Sequence[str], query: str, k: int) -> list[tuple[int, float]] | None:
+    async def _search_vectors(self, query: str, k: int) -> list[tuple[int, float]] | None:
         """Return the numbers of the nearest tools; None: there is no embedding model."""
         if self._embeddings is None:
             return None
         try:
             model = await ASYNC.call_sync(self._open_model)
-            vectors = await model.aembed_documents([*texts])
+            if self._rows is None:
+                vectors = await model.aembed_documents(await ASYNC.call_sync(self._describe))
+                self._rows = await ASYNC.call_sync(_make_rows, vectors)
             asked = await model.aembed_query(query)
         except MissingDependency:
             if self._embeddings != "auto":
                 raise
             self._embeddings = None
             return None
-        return await ASYNC.call_sync(_find_nearest, vectors, asked, k)
+        return await ASYNC.call_sync(_find_nearest, self._rows, asked, k, len(self._names))
 
     def _open_model(self) -> "Embeddings":
         """Return the model, with what it has embedded already."""
@@ -116,22 +116,33 @@ class ToolIndex:
         model = init_embeddings("local") if given is None or isinstance(given, str) else given
         return CacheBackedEmbeddings(model, _kept, batch_size=_BATCH)
 
-    def _search_words(self, texts: Sequence[str], query: str, k: int) -> list[tuple[int, float]]:
-        from hocket.documents import Document
-        from hocket.vectorstores.memory import WordIndex
+    def _search_words(self, query: str, k: int) -> list[tuple[int, float]]:
         from hocket.vectorstores.words import split_query
 
-        words = self._words = self._words or WordIndex()
-        words.follow([Document(page_content=text) for text in texts], len(texts))
-        alive = b"\1" * len(texts)
+        words = self._words = self._words or self._make_words()
+        alive = b"\1" * len(self._names)
         return words.search(split_query(query), k, alive, alive)
 
+    def _make_words(self) -> "WordIndex":
+        from hocket.documents import Document
+        from hocket.vectorstores.memory import WordIndex
 
-def _find_nearest(vectors: Sequence[Sequence[float]], asked: Sequence[float], k: int) -> list[tuple[int, float]]:
-    """Return the numbers and cosines of the ``k`` vectors that are nearest to one, best first."""
+        words, texts = WordIndex(), self._describe()
+        words.follow([Document(page_content=text) for text in texts], len(texts))
+        return words
+
+
+def _make_rows(vectors: Sequence[Sequence[float]]) -> "Rows":
     from hocket.vectorstores.matrix import make_rows
     from hocket.vectorstores.rows import normalize
 
-    rows = make_rows(len(asked))
+    rows = make_rows(len(vectors[0]))
     rows.append(map(normalize, vectors))
-    return rows.search(normalize(asked), k, b"\1" * len(vectors))
+    return rows
+
+
+def _find_nearest(rows: "Rows", asked: Sequence[float], k: int, count: int) -> list[tuple[int, float]]:
+    """Return the numbers and cosines of the ``k`` of ``count`` rows that are nearest to a vector, best first."""
+    from hocket.vectorstores.rows import normalize
+
+    return rows.search(normalize(asked), k, b"\1" * count)
