@@ -34,7 +34,7 @@ def many_tools(bench: Bench) -> Iterator[Row]:
     yield row_of(bench.case, f"first request, of all {len(tools)} schemas", share, Target(5, over=None), "%")
     for way, embeddings, least in (("words", None, 0.45), ("meaning", "auto", 0.85)):
         index = ToolIndex(tools, embeddings)  # type: ignore[arg-type]  # of a loop
-        for half in ("tuned",):
+        for half in ("tuned", "held_out"):
             found = Samples({"hocket": [_recall(index, data["queries"][half])]})
             target = Target(least, over=None, at_least=True)
             yield row_of(bench.case, f"recall@{K} by {way}, half {half!r}", found, target, "share")
