@@ -9,7 +9,7 @@ from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.responses.content import encode_parts, encode_reply
 from hocket.providers.openai.responses.items import is_item
 from hocket.providers.openai.responses.options import encode_options
-from hocket.providers.openai.responses.search import DeferredTools, list_deferred, write_call, write_found
+from hocket.providers.openai.responses.search import DeferredTools, list_deferred, rewrite_call, write_found
 from hocket.providers.openai.responses.tools import encode_tool, encode_tools
 from hocket.remote.function_calls import mark_error, require_call_id
 from hocket.tools.found_tools import FIND_TOOLS
@@ -88,7 +88,7 @@ def encode_conversation(
     custom: set[str] = set()  # ids of calls of tools that take any text: their results have a type of their own
     for message in messages if instructions is None else messages[1:]:
         if isinstance(message, AIMessage):
-            made = [write_call(item, deferred or {}) for item in encode_reply(message, is_stored=is_stored)]
+            made = [rewrite_call(item, deferred or {}) for item in encode_reply(message, is_stored=is_stored)]
             custom.update(item["call_id"] for item in made if item["type"] == "custom_tool_call")
             items += made
         elif isinstance(message, ToolMessage):

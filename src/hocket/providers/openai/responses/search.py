@@ -14,7 +14,7 @@ from hocket.messages import ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools.found_tools import FIND_TOOLS, is_deferred, read_found_tools
 
-__all__ = ["DeferredTools", "list_deferred", "read_search", "write_call", "write_found"]
+__all__ = ["DeferredTools", "list_deferred", "read_search", "rewrite_call", "write_found"]
 
 DeferredTools = Mapping[str, FieldsView]
 """The tools of a request that are deferred, by name, as OpenAI's functions; empty, if none finds them."""
@@ -38,7 +38,7 @@ def read_search(item: Fields) -> Fields:
     return {**({"id": item["id"]} if item.get("id") else {}), **made}
 
 
-def write_call(item: Fields, deferred: DeferredTools) -> Fields:
+def rewrite_call(item: Fields, deferred: DeferredTools) -> Fields:
     """Return an item of a reply as a request has it: a find as a search, where the request can find.
 
     A call of a deferred tool names its namespace, without which it is refused: for a tool outside of any, its own name.
