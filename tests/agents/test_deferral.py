@@ -145,6 +145,17 @@ async def test_resume_offers_the_found_tools_again() -> None:
     assert names(model.requests[2]) == names(model.requests[1]) == ["find_tools", "tide", "pay"]
 
 
+async def test_a_run_that_was_killed_after_a_find_goes_on_with_it() -> None:
+    """What was found is in the history before the model is asked again."""
+    history = InMemoryChatMessageHistory()
+    done = ToolMessage("tide: High.", tool_call_id="f", response_metadata={"found_tools": ["tide"]})
+    await history.aadd_messages([HumanMessage("go"), AIMessage("", tool_calls=[find(names=["tide"])]), done])
+    agent, model = make_agent([[call("tide", place="Brest")], "High."])
+    result = await agent.ainvoke(Resume(), history=history)
+    assert names(model.requests[0]) == ["find_tools", "tide"]
+    assert result.steps[0][1] == "tide of Brest"
+
+
 async def test_native_models_are_sent_all_tools_each_time() -> None:
     """Those that are found are marked, and the list is the same in all requests."""
     agent, model = make_agent([[find(names=["tide"])], [call("tide")], "Done."], profile={"tool_search": True})

@@ -59,9 +59,9 @@ async def test_words_alone_find_what_has_them() -> None:
     assert await index.search("zebra", 2) == []
 
 
-async def test_vectors_find_by_meaning_and_are_kept_in_the_process() -> None:
+async def test_vectors_find_by_meaning_and_are_kept_in_the_process(anyio_backend_name: str) -> None:
     """Each text is embedded once, also by another index of the same model; the best comes first."""
-    model = Counting("kept")
+    model = Counting(f"kept on {anyio_backend_name}")
     assert await ToolIndex(TOOLS, model).search("by the sea", 1) == ["tide_table"]
     assert await ToolIndex(TOOLS, model).search("by the sea", 3) == ["tide_table", "github_createIssue", "weather"]
     assert len(model.texts) == len(TOOLS) + 2
