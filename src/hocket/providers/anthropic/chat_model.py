@@ -17,7 +17,7 @@ from hocket.providers.anthropic.decode import PROVIDER, decode_reply
 from hocket.providers.anthropic.encode import encode_conversation, encode_request
 from hocket.providers.anthropic.options import AnthropicOptions
 from hocket.providers.anthropic.stream import AnthropicDecoder
-from hocket.providers.anthropic.tools import encode_tools, list_deferred
+from hocket.providers.anthropic.tools import encode_tools, list_references
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.endpoint import Endpoint
 
@@ -118,8 +118,8 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
         return self._post(self._url("v1/messages"), body, self._make_headers(options))
 
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest:
-        said = encode_conversation(messages, list_deferred(tools))
-        body = {"model": self.model, **said, **encode_tools(tools, None, None)}
+        offered = encode_tools(tools, None, None)
+        body = {"model": self.model, **encode_conversation(messages, list_references(offered)), **offered}
         return self._post(self._url("v1/messages/count_tokens"), body, {"anthropic-version": VERSION})
 
     def _read_count(self, data: Any) -> int:

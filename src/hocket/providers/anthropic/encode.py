@@ -16,7 +16,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.providers.anthropic.content import encode_content
 from hocket.providers.anthropic.marks import check_marks, place_marks
 from hocket.providers.anthropic.options import AnthropicOptions
-from hocket.providers.anthropic.tools import encode_tools, list_deferred
+from hocket.providers.anthropic.tools import encode_tools, list_references
 from hocket.remote.options import write_options
 from hocket.remote.turns import join_turns, split_instructions
 
@@ -51,14 +51,15 @@ def encode_request(
         InvalidInput: more than four marks for the cache; a tool choice that names no tool; or see `encode_conversation`.
         Unsupported: content, or a form of answer, that the API has no place for.
     """
-    said = encode_conversation(messages, list_deferred(options.tools or ()))
+    offered = encode_tools(options.tools or (), options.tool_choice, options.parallel_tool_calls)
+    said = encode_conversation(messages, list_references(offered))
     body: Fields = {"model": options.model, "max_tokens": max_tokens, **said}
     body.update(write_options(collect_options(options), {}, *_ELSEWHERE))
     if options.stop:
         body["stop_sequences"] = options.stop
     if options.user_id:
         body["metadata"] = {"user_id": options.user_id}
-    body.update(encode_tools(options.tools or (), options.tool_choice, options.parallel_tool_calls))
+    body.update(offered)
     body.update(_encode_thinking(options, max_tokens))
     if options.response_format:
         body["output_config"] = {**body.get("output_config", {}), "format": _encode_format(options.response_format)}

@@ -7,7 +7,7 @@ from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, pa
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools.found_tools import DEFER, is_deferred
 
-__all__ = ["encode_tools", "list_deferred"]
+__all__ = ["encode_tools", "list_references"]
 
 _NO_PARAMETERS: Mapping[str, object] = {"type": "object", "properties": {}}
 _CHOICES = {ToolChoiceKind.AUTO: "auto", ToolChoiceKind.NONE: "none", ToolChoiceKind.REQUIRED: "any"}
@@ -46,10 +46,9 @@ def encode_tools(tools: Sequence[FieldsView], choice: object, parallel: bool | N
     return {"tools": written, **({"tool_choice": said} if said else {})}
 
 
-def list_deferred(tools: Sequence[FieldsView]) -> frozenset[str]:
-    """Return the names of the tools that results may refer to."""
-    names = frozenset(get_tool_name(tool) for tool in tools if is_deferred(tool))
-    return names if len(names) < len(tools) else frozenset()
+def list_references(body: FieldsView) -> frozenset[str]:
+    """Return the names of the tools of a body that results may refer to: a choice may have left others out."""
+    return frozenset(str(tool.get("name")) for tool in body.get("tools", ()) if is_deferred(tool))
 
 
 def _encode_tool(tool: FieldsView) -> Fields:

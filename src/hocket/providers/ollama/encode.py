@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import collect_options
-from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
+from hocket.language_models.tool_choice import ToolChoiceKind, drop_extras, get_tool_name, parse_tool_choice
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import native_content
@@ -110,7 +110,7 @@ def _encode_tools(tools: Sequence[FieldsView], choice: object) -> list[FieldsVie
             f"the tool {get_tool_name(other)!r} is no function, and the server has no tools of its own",
             provider=PROVIDER,
         )
-    return [] if parsed is not None and parsed.kind is ToolChoiceKind.NONE else list(tools)
+    return [] if parsed is not None and parsed.kind is ToolChoiceKind.NONE else [*drop_extras(tools)]
 
 
 # -- messages

@@ -86,7 +86,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
 
     @property
     def _can_defer_tools(self) -> bool:
-        return bool(self.__dict__.get("use_responses_api"))
+        return bool(self.__dict__.get("use_responses_api")) and self._dialect.name == "openai"
 
     @property
     def _knows_functions(self) -> bool:

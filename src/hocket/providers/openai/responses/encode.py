@@ -1,6 +1,6 @@
 """Messages and options, written as the body of a request to the Responses API. Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ChatMessage, FunctionMessage, SystemMessage, ToolMessage
@@ -9,7 +9,7 @@ from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.responses.content import encode_parts, encode_reply
 from hocket.providers.openai.responses.items import is_item
 from hocket.providers.openai.responses.options import encode_options
-from hocket.providers.openai.responses.search import DeferredTools, list_deferred, rewrite_call, write_found
+from hocket.providers.openai.responses.search import DeferredTools, list_deferred, write_found, write_found_call
 from hocket.providers.openai.responses.tools import encode_tool, encode_tools
 from hocket.remote.function_calls import mark_error, require_call_id
 from hocket.tools.found_tools import FIND_TOOLS
@@ -85,14 +85,14 @@ def encode_conversation(
     first = messages[0] if len(messages) > 1 else None
     instructions = _plain_text(first) if isinstance(first, SystemMessage) else None
     items: list[Fields] = []
-    custom: set[str] = set()  # ids of calls of tools that take any text: their results have a type of their own
+    calls: dict[str, str] = {}  # the types of calls, by their ids: some have results of a type of their own
     for message in messages if instructions is None else messages[1:]:
         if isinstance(message, AIMessage):
-            made = [rewrite_call(item, deferred or {}) for item in encode_reply(message, is_stored=is_stored)]
-            custom.update(item["call_id"] for item in made if item["type"] == "custom_tool_call")
+            made = [write_found_call(item, deferred or {}) for item in encode_reply(message, is_stored=is_stored)]
+            calls.update((item["call_id"], item["type"]) for item in made if item.get("call_id"))
             items += made
         elif isinstance(message, ToolMessage):
-            items.append(_encode_result(message, custom, deferred or {}))
+            items.append(_encode_result(message, calls, deferred or {}))
         else:
             items += _encode_said(message)
     told: Fields = {} if instructions is None else {"instructions": instructions}
@@ -138,13 +138,13 @@ def _role_of(message: BaseMessage) -> str:
     return "user"
 
 
-def _encode_result(message: ToolMessage, custom: set[str], deferred: DeferredTools) -> Fields:
+def _encode_result(message: ToolMessage, calls: Mapping[str, str], deferred: DeferredTools) -> Fields:
     id = require_call_id(message)
-    if deferred and message.name == FIND_TOOLS:
+    if deferred and (calls.get(id) == "tool_search_call" or message.name == FIND_TOOLS):
         tools = [encode_tool(tool) for tool in write_found(message, deferred)]
         status = "incomplete" if message.status == "error" else "completed"
         return {"type": "tool_search_output", "call_id": id, "execution": "client", "status": status, "tools": tools}
-    kind = "custom_tool_call_output" if id in custom else "function_call_output"
+    kind = "custom_tool_call_output" if calls.get(id) == "custom_tool_call" else "function_call_output"
     output = message.content if isinstance(message.content, str) else encode_parts(message.content)
     if message.status == "error":  # the API has no flag for it
         output = mark_error(output, "input_text")

@@ -14,15 +14,16 @@ from hocket.messages import ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools.found_tools import FIND_TOOLS, is_deferred, read_found_tools
 
-__all__ = ["DeferredTools", "list_deferred", "read_search", "rewrite_call", "write_found"]
+__all__ = ["DeferredTools", "list_deferred", "read_search", "write_found", "write_found_call"]
 
 DeferredTools = Mapping[str, FieldsView]
 """The tools of a request that are deferred, by name, as OpenAI's functions; empty, if none finds them."""
 
 
 def list_deferred(tools: Sequence[FieldsView]) -> DeferredTools:
-    """Return the deferred ones of tools among which is the one that finds them."""
-    if all(get_tool_name(tool) != FIND_TOOLS for tool in tools):
+    """Return the deferred ones of tools among which is the one that finds them, and no search of the server's own."""
+    names = {get_tool_name(tool) for tool in tools}
+    if FIND_TOOLS not in names or "tool_search" in names:
         return {}
     return {get_tool_name(tool): tool for tool in tools if is_deferred(tool)}
 
@@ -38,7 +39,7 @@ def read_search(item: Fields) -> Fields:
     return {**({"id": item["id"]} if item.get("id") else {}), **made}
 
 
-def rewrite_call(item: Fields, deferred: DeferredTools) -> Fields:
+def write_found_call(item: Fields, deferred: DeferredTools) -> Fields:
     """Return an item of a reply as a request has it: a find as a search, where the request can find.
 
     A call of a deferred tool names its namespace, without which it is refused: for a tool outside of any, its own name.

@@ -33,7 +33,7 @@ def encode_tools(tools: Sequence[FieldsView], choice: object) -> Fields:
         return offered
     if not parsed.names:
         return {**offered, "tool_choice": str(parsed.kind)}
-    named = {get_tool_name(tool): tool for tool in tools}
+    named = dict(zip(map(get_tool_name, tools), written, strict=True))
     chosen = [_refer(named[name]) for name in parsed.names]
     if parsed.kind is ToolChoiceKind.ONE:
         said = dict(cast(FieldsView, choice)) if isinstance(choice, Mapping) else chosen[0]
@@ -82,6 +82,6 @@ def _encode_search(tool: FieldsView) -> Fields:
 
 
 def _refer(tool: FieldsView) -> Fields:
-    """Return what stands for a tool in a choice."""
-    kind, name = tool["type"], get_tool_name(tool)
-    return {"type": kind} if name == kind else {"type": kind, "name": name}
+    """Return what stands in a choice for a tool, as it is sent."""
+    kind = tool["type"]
+    return {"type": kind, "name": tool["name"]} if kind in ("function", "custom") else {"type": kind}
