@@ -229,6 +229,7 @@ def test_a_bridged_program_runs(tmp_path: Path) -> None:
         ("langchain_community.tools", "Thing", "langchain_community.tools"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.langchain-community. is being sunset:DeprecationWarning")  # which we read alone
 def test_the_home_of_what_stays(module: str, name: str, home: str) -> None:
     """What LangChain had before its version 1 is in langchain_classic; what came with it, or is nowhere, is not."""
     assert find_home(module, name) == home
