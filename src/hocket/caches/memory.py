@@ -46,7 +46,8 @@ class InMemoryCache(BaseCache):
         self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        with self._lock:  # between an entry and the one that makes room for it there is one too many
+            return len(self._entries)
 
     def lookup(self, prompt: str, llm_string: str) -> list[Generation] | None:
         """Return copies of the candidates under this key, or None."""
