@@ -14,11 +14,11 @@ from hypothesis import settings
 from pydantic import create_model
 
 from hocket.prices import lookup, set_prices
-from tests.kit.amount import RUNS_ALL, some_of
+from tests.kit.amount import RUNS_ALL, limit_examples
 
 pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
-settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ, max_examples=some_of(100))
+settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ, max_examples=limit_examples(100))
 settings.load_profile("hocket")
 
 BLOCKING_CALLS = BlockBuster("hocket")

@@ -11,7 +11,7 @@ from hocket.agents import AgentEvent, AgentLimits, AgentResult, ReActFormat, cre
 from hocket.messages import check_history
 from tests.agents.conftest import add, call
 from tests.agents.react.test_react_parse import MIXTURES
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 
 CALL = 'Thought: I add.\nAction: add\nAction Input: {"a": 1, "b": 2}'
 DONE = "Final Answer: It is 3."
@@ -51,7 +51,7 @@ def shown(events: Sequence[AgentEvent], step: int) -> str:
     return "".join(event.chunk.text for event in events if event.chunk and event.step == step)
 
 
-@settings(deadline=None, max_examples=some_of(60))
+@settings(deadline=None, max_examples=limit_examples(60))
 @given(st.sampled_from(ANSWERS), st.lists(st.integers(1, 30), min_size=1, max_size=6))
 @example(ANSWERS[0], [1])
 def test_chunks_show_the_answer_and_nothing_else_wherever_they_are_cut(answer: str, sizes: list[int]) -> None:
@@ -66,7 +66,7 @@ REPLIES = (
 )
 
 
-@settings(deadline=None, max_examples=some_of(50))
+@settings(deadline=None, max_examples=limit_examples(50))
 @given(st.lists(REPLIES, min_size=1, max_size=4), st.lists(st.integers(1, 9), min_size=1, max_size=4))
 def test_a_run_is_sound_whatever_the_model_replies(replies: list[str], sizes: list[int]) -> None:
     """The history is valid; nothing is shown of calls; a streamed run ends like another one, as it has shown."""

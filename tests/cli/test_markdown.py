@@ -14,7 +14,7 @@ from tests.kit import Screen
 pytest.importorskip("rich", reason="rich makes the command prettier where it is there")
 
 from hocket.cli.markdown import MarkdownPart
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 
 STYLE = re.compile(r"\x1b\[[\d;]*m")
 
@@ -108,7 +108,7 @@ TEXTS = st.lists(st.one_of(WORDS, MARKS), max_size=40).map("".join)
 
 
 @given(TEXTS, st.integers(12, 60))
-@settings(max_examples=some_of(300), deadline=None)
+@settings(max_examples=limit_examples(300), deadline=None)
 def test_no_letter_is_lost(text: str, width: int) -> None:
     """Whatever a model says; but for the name of a language, which the colours of code stand for."""
     assume(not re.search(r"(```|~~~) *\w", text))
@@ -118,7 +118,7 @@ def test_no_letter_is_lost(text: str, width: int) -> None:
 
 
 @given(text=TEXTS, size=st.integers(1, 9), width=st.integers(12, 60))
-@settings(max_examples=some_of(200), deadline=None)
+@settings(max_examples=limit_examples(200), deadline=None)
 def test_pieces_make_the_same_screen(text: str, size: int, width: int) -> None:
     """However an answer is cut, its end is what it would be if it had come at once."""
     pieces = [text[start : start + size] for start in range(0, len(text), size)]

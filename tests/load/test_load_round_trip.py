@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 import hocket.load
 from hocket.errors import InvalidInput
 from hocket.load import Serializable, dumpd, dumps, load, loads
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 
 
 class Loadable(Serializable):
@@ -114,7 +114,7 @@ TREES = st.recursive(
 
 
 @given(TREES)
-@hypothesis.settings(max_examples=some_of(50))
+@hypothesis.settings(max_examples=limit_examples(50))
 def test_trees_of_objects_round_trip(tree: Tree) -> None:
     """Objects within objects come back as the same objects."""
     assert loads(dumps(tree), allowed_objects=[Tree]) == tree

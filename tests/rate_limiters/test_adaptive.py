@@ -15,6 +15,7 @@ from hocket.rate_limiters.opening import open_store
 from hocket.rate_limiters.schedule import End
 from hocket.rate_limiters.store import Exchange, MemoryStore, Store
 from hocket.testing import VirtualClock
+from tests.kit.amount import leave_for_night
 
 MINUTES = 4
 """Of which the third and the fourth count."""
@@ -86,7 +87,7 @@ class FullBucket(Bucket):
 Kind = Callable[[float, float], Server]
 KINDS: list[Kind] = [SlidingWindow, EachMinute, Bucket, FullBucket]
 # They differ in arithmetic alone, which `test_so_is_a_large_one` asks all of them without a loop: the others at night.
-ONE_OF_THEM = [KINDS[0], *(pytest.param(kind, marks=pytest.mark.nightly) for kind in KINDS[1:])]
+ONE_OF_THEM = [KINDS[0], *leave_for_night(*KINDS[1:])]
 
 
 class Served(NamedTuple):
@@ -141,7 +142,7 @@ async def serve(
 
 
 @pytest.mark.parametrize("kind", ONE_OF_THEM)
-@pytest.mark.parametrize(("limit", "asked"), [(30, 1.3), (30, 5), (300, 2)])
+@pytest.mark.parametrize(("limit", "asked"), [(30, 1.3), (30, 5), pytest.param(300, 2, marks=pytest.mark.nightly)])
 async def test_a_hidden_limit_is_reached_in_two_minutes_and_held(
     kind: Kind, limit: int, asked: float, virtual_clock: VirtualClock
 ) -> None:
@@ -152,7 +153,10 @@ async def test_a_hidden_limit_is_reached_in_two_minutes_and_held(
 
 
 @pytest.mark.parametrize("kind", ONE_OF_THEM)
-@pytest.mark.parametrize(("limit", "sizes"), [(30_000, [800, 1000, 1200]), (300_000, [100, 300, 700, 1500, 2400])])
+@pytest.mark.parametrize(
+    ("limit", "sizes"),
+    [(30_000, [800, 1000, 1200]), pytest.param(300_000, [100, 300, 700, 1500, 2400], marks=pytest.mark.nightly)],
+)
 async def test_so_is_one_of_tokens(kind: Kind, limit: int, sizes: list[int], virtual_clock: VirtualClock) -> None:
     """Where so many requests make a minute's tokens that it does not matter which ones come."""
     got = await serve([RateLimiter()], kind(limit, 1000), limit, 2, sizes, virtual_clock)
@@ -211,11 +215,11 @@ async def test_two_limiters_find_it_together(virtual_clock: VirtualClock) -> Non
     """With waiters in both."""
     limiters = [RateLimiter(), RateLimiter()]
     limiters[1]._line.store = limiters[0]._line.store
-    got = await serve(limiters, SlidingWindow(300, 1), 300, 3, [], virtual_clock)
+    got = await serve(limiters, SlidingWindow(90, 1), 90, 3, [], virtual_clock)
     assert min(got.shares[2:]) >= 0.9, got
 
 
-@pytest.mark.parametrize("requests", [60, pytest.param(1200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("requests", [60, *leave_for_night(1200)])
 async def test_a_known_limit_that_others_use_too_is_shared(requests: int, virtual_clock: VirtualClock) -> None:
     """Where a half of it is what the server lets through, that is what is used, and what was asked beyond is little."""
     limiter, level, at, let_through, refused = RateLimiter(requests), 1.0, 0.0, 0, 0

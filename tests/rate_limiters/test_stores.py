@@ -12,7 +12,7 @@ from hocket.rate_limiters.limits import RateLimits, Tokens
 from hocket.rate_limiters.opening import open_store
 from hocket.rate_limiters.schedule import End, Grant
 from hocket.rate_limiters.store import Exchange, MemoryStore, Store
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 from tests.kit.stores import postgres_schema
 
 ADAPTIVE = RateLimits(requests=30, tokens=1000)
@@ -62,7 +62,7 @@ all_limits = st.builds(
 )
 
 
-@settings(max_examples=some_of(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=limit_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(limits=all_limits, steps=steps)
 def test_it_answers_as_memory_does(address: str, limits: RateLimits, steps: list[tuple[str, Any]]) -> None:
     """Any run of requests, ends, pauses, refusals and limits that were learned."""

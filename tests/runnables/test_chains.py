@@ -22,7 +22,7 @@ from hocket.runnables import (
 )
 from hocket.runnables.with_run import PureRunnable
 from tests.kit import hook_llm
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 
 # -- steps of every kind, from text to text
 
@@ -156,7 +156,7 @@ STEPS: dict[str, Runnable[Any, Any]] = {
 
 names = st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4)
 texts = st.text("aB c", max_size=6)
-few = settings(max_examples=some_of(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=limit_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def chained(steps: list[str]) -> Runnable[str, str]:

@@ -242,6 +242,12 @@ async def test_sync_code_in_the_loops_own_thread_moves_time_at_once() -> None:
         assert diary.entries == [("loop", 3), ("task", 3)]
 
 
+def wait_for_sleepers(clock: VirtualClock, count: int) -> None:
+    """Wait until so many threads sleep: a busy machine starts them when it likes."""
+    while len(clock._sleepers) < count:
+        time.sleep(0.001)
+
+
 def test_threads_wait_for_advance_without_autojump() -> None:
     """Threads without a loop wake in order of their deadlines, once somebody advances the clock."""
     with virtual_clock(autojump=False) as clock:
@@ -249,6 +255,7 @@ def test_threads_wait_for_advance_without_autojump() -> None:
         threads = [threading.Thread(target=diary.block, args=(f"{seconds} s", seconds)) for seconds in (3, 1)]
         for thread in threads:
             thread.start()
+        wait_for_sleepers(clock, 2)
         for seconds, woken in [(1, threads[1]), (2, threads[0])]:
             while clock.now() < seconds or woken.is_alive():
                 clock.advance(0.25)
@@ -261,7 +268,7 @@ def test_threads_are_released_when_the_clock_goes() -> None:
     with virtual_clock(autojump=False) as clock:
         thread = threading.Thread(target=clock.block, args=(60,))
         thread.start()
-        thread.join(0.01)
+        wait_for_sleepers(clock, 1)
         assert thread.is_alive()
     thread.join(5)
     assert not thread.is_alive()

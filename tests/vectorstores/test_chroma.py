@@ -17,7 +17,7 @@ from hocket.http.request import HTTPRequest, json_request
 from hocket.testing import Body, OpenAIFormat, VectorStoreConformance, serve
 from hocket.vectorstores import ChromaVectorStore, InMemoryVectorStore, VectorStore, open_vector_store
 from hocket.vectorstores.filters import matches, parse_filter
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 from tests.vectorstores.filter_strategies import FACTS, FILTERS
 from tests.vectorstores.models import Model, make_documents
 
@@ -98,7 +98,7 @@ def test_filters_mean_what_they_mean_in_memory(chroma_url: str, name: str) -> No
         store.add_documents([Document("text", id=str(number), metadata=one) for number, one in enumerate(facts)])
 
     @given(FILTERS)
-    @settings(max_examples=some_of(200), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=limit_examples(200), suppress_health_check=list(HealthCheck))
     def check(filter: dict[str, Any]) -> None:
         condition = parse_filter(filter)
         expected = [str(number) for number, one in enumerate(FACTS) if matches(condition, one)]

@@ -19,7 +19,7 @@ from hocket.errors import EmbeddingMismatch, InvalidInput, VectorStoreError, Vec
 from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import InMemoryVectorStore, PGVectorStore, VectorStore, open_vector_store
 from hocket.vectorstores.filters import matches, parse_filter
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 from tests.vectorstores.filter_strategies import FACTS, FILTERS
 from tests.vectorstores.models import Model, make_documents
 
@@ -215,7 +215,7 @@ def test_filters_mean_what_they_mean_in_memory(pgvector_url: str, name: str) -> 
     store.add_documents([Document("text", id=str(number), metadata=one) for number, one in enumerate(FACTS)])
 
     @given(FILTERS)
-    @settings(max_examples=some_of(200), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=limit_examples(200), suppress_health_check=list(HealthCheck))
     def check(filter: dict[str, Any]) -> None:
         condition = parse_filter(filter)
         expected = [str(number) for number, one in enumerate(FACTS) if matches(condition, one)]

@@ -121,9 +121,7 @@ class AsyncioLoop(Loop):
             self._loop.call_soon(self._look, QUIET_ROUNDS)
 
     def _look(self, rounds: int) -> None:
-        # A blocked task waits for a future that is not done; any other runs at the next tick.
-        waiters: list[Any] = [getattr(task, "_fut_waiter", None) for task in asyncio.all_tasks(self._loop)]
-        if any(waiter is None or waiter.done() for waiter in waiters):
+        if not self._are_tasks_blocked():
             self._patience = PATIENCE
             self._loop.call_soon(self._look, QUIET_ROUNDS)
         elif rounds > 1:
@@ -132,6 +130,13 @@ class AsyncioLoop(Loop):
             self._advance()
         else:
             self._loop.call_later(THREAD_POLL, self._look, 1)
+
+    def _are_tasks_blocked(self) -> bool:
+        if not getattr(self._loop, "_ready", True):  # nothing is to run, so of a thousand tasks none needs a look
+            return True
+        # A blocked task waits for a future that is not done; any other runs at the next tick.
+        waiters: list[Any] = [getattr(task, "_fut_waiter", None) for task in asyncio.all_tasks(self._loop)]
+        return not any(waiter is None or waiter.done() for waiter in waiters)
 
     def _count_working(self) -> int:
         return len(self._list_workers())

@@ -23,6 +23,7 @@ from hocket.testing import Turn
 from hocket.tools import BaseTool, tool
 from tests.agents.mcp.conftest import HERE, Bare
 from tests.agents.mcp.hostile_server import CALL, KEY, LIST, START
+from tests.kit.amount import leave_for_night
 
 MakeBare = Callable[..., Bare]
 
@@ -109,12 +110,31 @@ ANSWERS = {
     "cancels our request": "cancelled",
 }
 
-LONG = {"asks without end", "pings without end", "endless pages", "ten million values", "huge list", "a million blocks"}
+# Of what has no end, is too large, or is never said, "huge text", "silent …" and "deep …" run at each change, too.
+LONG = {
+    "a hundred thousand blocks",
+    "a million blocks",
+    "asks without end",
+    "endless large pages",
+    "endless line at the start",
+    "endless line",
+    "endless pages",
+    "half a line, then silence",
+    "huge list",
+    "noise, then silence",
+    "notifications without end",
+    "pings without end",
+    "progress without end",
+    "silent in the list",
+    "ten million values",
+    "text without an end",
+    "wide schema",
+}
 
 
 def list_modes(modes: dict[str, dict[str, Callable[[], object]]]) -> list[object]:
     """Return the modes; the long ones run at night."""
-    return [pytest.param(mode, marks=pytest.mark.nightly if mode in LONG else ()) for mode in modes]
+    return [*sorted(modes.keys() - LONG), *leave_for_night(*sorted(modes.keys() & LONG))]
 
 
 def read_memory() -> int:

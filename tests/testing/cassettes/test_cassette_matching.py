@@ -17,7 +17,7 @@ from hocket.retries import RetryPolicy
 from hocket.testing import OpenAIFormat, ScriptedChatModel, Stream, cassette, serve
 from hocket.testing.cassettes.exchanges import find_key, keep_request
 from hocket.testing.cassettes.masking import Masker
-from tests.kit.amount import some_of
+from tests.kit.amount import limit_examples
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -53,7 +53,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=some_of(50))
+@settings(max_examples=limit_examples(50))
 @given(body=st.dictionaries(st.text(min_size=1), DATA, min_size=1))
 def test_the_order_of_fields_does_not_count(body: dict[str, Any]) -> None:
     """Nor do blanks; every value does."""
