@@ -15,7 +15,7 @@ FAILS = {
         "test_a_cancelled_append_is_whole_or_not_at_all",
         "test_a_turn_that_cannot_be_kept_is_refused_whole",
     },
-    "LeavesItsThread": {"test_a_cancelled_append_is_whole_or_not_at_all"},
+    "AddsItLater": {"test_a_cancelled_append_is_whole_or_not_at_all"},
     "ReturnsWhatItHas": {"test_messages_are_copies"},
     "ForgetsUsage": {"test_what_goes_in_comes_out", "test_what_goes_in_comes_out_async"},
     "ForgetsEverybody": {"test_clear_forgets_one_session", "test_clear_forgets_one_session_async"},

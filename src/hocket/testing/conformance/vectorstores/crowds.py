@@ -10,6 +10,7 @@ import anyio.lowlevel
 
 from hocket.documents import Document
 from hocket.testing.blocking import assert_no_blocking
+from hocket.testing.conformance.cancelling import cancel_sooner_or_later
 from hocket.testing.conformance.suite import BACKENDS
 from hocket.testing.conformance.threads import run_in_threads
 from hocket.testing.conformance.vectorstores.suite import ExamEmbeddings, VectorStoreSuite
@@ -21,7 +22,7 @@ WRITERS = 50
 BATCHES = 2  # of each writer
 SIZE = 3  # documents of a batch
 SEARCHES = 100
-CANCELLED = 32  # additions that are cancelled sooner or later
+CANCELLED = 34  # additions that are cancelled sooner or later
 PAUSE = 0.05  # seconds in which what was left behind would be stored
 MANY = 2_000
 STALL = 1.0  # seconds for which an event loop may stand still; the machine may be busy
@@ -114,20 +115,9 @@ class Crowds(VectorStoreSuite):
     async def test_a_cancelled_addition_is_whole_or_not_at_all(self) -> None:
         """Cancelled sooner or later, a batch is stored whole or not; what was not cancelled is stored, and all goes on."""
         store = self.store()
-        chance = random.Random(0)
-        done: set[tuple[int, int]] = set()
-
-        async def write(writer: int) -> None:
-            with anyio.move_on_after(chance.expovariate(1 / 0.003)):
-                await store.aadd_documents(_make_batch(writer, 0))
-                done.add((writer, 0))
-
-        for batch in range(0, CANCELLED, 8):
-            async with anyio.create_task_group() as group:
-                for writer in range(batch, batch + 8):
-                    group.start_soon(write, writer)
+        done = await cancel_sooner_or_later(lambda writer: store.aadd_documents(_make_batch(writer, 0)), CANCELLED)
         batches = await self._list_batches(store)
-        assert done <= batches
+        assert {(writer, 0) for writer in done} <= batches
         await anyio.sleep(PAUSE)
         assert await self._list_batches(store) == batches, "documents were stored after they had been cancelled"
         await store.aadd_documents(_make_batch(CANCELLED, 0))
