@@ -46,6 +46,7 @@ ON_BOTH_LOOPS = tuple(
 def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
     config.addinivalue_line("markers", "nightly: a case of many of its kind: run when everything runs.")
+    config.addinivalue_line("markers", "one_of(count): of so many of its crossings one runs at each change.")
     config.addinivalue_line("markers", "both_loops: run it on trio, too, at each change.")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -81,14 +82,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Several processes that run them together would not find them all.
     """
     if not RUNS_ALL:
-        late = [item for item in items if item.get_closest_marker("nightly")]
-        config.hook.pytest_deselected(items=late)
-        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        late = {item for item in items if item.get_closest_marker("nightly") or _is_left_out(item)}
+        config.hook.pytest_deselected(items=list(late))
+        items[:] = [item for item in items if item not in late]
     changing = [item.nodeid for item in items if " at 0x" in item.name]
     if changing:
         raise pytest.UsageError(
             f"these tests are named after an address in memory, which changes: {changing}; give ids"
         )
+
+
+def _is_left_out(item: pytest.Item) -> bool:
+    """Whether a case is not the one of so many: of each row and each column of a table one is, as in a Latin square."""
+    mark = item.get_closest_marker("one_of")
+    return mark is not None and sum(item.callspec.indices.values()) % mark.args[0] != 0  # type: ignore[attr-defined]
 
 
 def pytest_collection_finish() -> None:

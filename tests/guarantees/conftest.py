@@ -11,6 +11,7 @@ hears of it. Nothing but an injector throws there.
 import asyncio
 import contextlib
 import contextvars
+import itertools
 import logging
 import sys
 import time
@@ -32,10 +33,6 @@ from hocket.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from hocket.errors import LLMError
 from hocket.language_models import BaseLLM
 from hocket.messages import HumanMessage
-
-ONE_OF = 3
-"""Of so many cases of `test_a_run_that_is_struck_anywhere` one runs at each change. Every two of its scenes, calls, attacks
-and loops meet in one of them; every three, at night."""
 
 AT_MOST = 400
 """Waits of one run; a scenario with more of them has a fault."""
@@ -596,18 +593,26 @@ def attack(request: pytest.FixtureRequest, anyio_backend_name: str) -> Attack:
     return ATTACKS[anyio_backend_name][request.param]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Add a mark."""
+    config.addinivalue_line("markers", "every_two: at each change run crossings in which every two parameters meet.")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out what cannot strike: a way that the loop does not know, or where strictness is nothing to it.
 
-    And leave most crossings to the night, see `ONE_OF`.
+    And of the tests of all crossings, leave those to the night in which no two meet for the first time.
     """
     # All tests of a run come here, those of other directories too.
     items[:] = [item for item in items if item.path.parent != _HERE or _can_strike(**_params(item))]
-    for item in items:
-        is_crossed = getattr(item, "originalname", "") == "test_a_run_that_is_struck_anywhere"
-        if is_crossed and sum(item.callspec.indices.values()) % ONE_OF:  # type: ignore[attr-defined]
+    crossings = [(item, item.callspec.indices) for item in items if item.get_closest_marker("every_two")]  # type: ignore[attr-defined]
+    met: set[object] = set()
+    for item, indices in sorted(crossings, key=lambda crossing: sum(crossing[1].values()) % len(CALLS)):
+        pairs = set(itertools.combinations(sorted(indices.items()), 2))
+        if pairs <= met:
             item.add_marker("nightly")
+        met |= pairs
 
 
 def _params(item: pytest.Item) -> dict[str, Any]:

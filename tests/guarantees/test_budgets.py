@@ -73,11 +73,13 @@ def make_scene(scenes: Any, handlers: Callable[..., Any]) -> Any:
     return BudgetScene
 
 
+@pytest.mark.one_of(3)
 async def test_nothing_stays_reserved(make_scene: Any, call: Any, attack: Any) -> None:
     scene = make_scene()
     assert await scene.attack(call, attack) > 5
 
 
+@pytest.mark.one_of(2)
 async def test_nothing_stays_reserved_at_any_turn(make_scene: Any, call: Any, at_any_turn: Any) -> None:
     scene = make_scene()
     for at in range(60):

@@ -235,17 +235,20 @@ def scene(request: pytest.FixtureRequest, handlers: Any, scenes: Any) -> Any:
     return Here
 
 
+@pytest.mark.every_two
 async def test_a_run_that_is_struck_anywhere(scene: Any, call: Any, attack: Any) -> None:
     """At every wait of each of its tasks."""
     assert await scene().attack(call, attack) > 3
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("scene", ["bare", "everything", "text"], indirect=True)
 async def test_a_run_that_is_cancelled_at_any_turn_of_the_loop(scene: Any, call: Any, at_any_turn: Any) -> None:
     """Wherever its tasks are then."""
     assert await scene().attack(call, at_any_turn) > 3
 
 
+@pytest.mark.one_of(3)
 async def test_equal_calls_of_which_one_is_struck(scene: Any, share: Any, attack: Any) -> None:
     """The other one gets its answer."""
     assert await scene().attack(share, attack) > 3
@@ -265,6 +268,7 @@ def batch(model: Any) -> str:
     return first if isinstance(first, str) else first.content
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("call", [invoke, stream, batch])
 def test_a_failure_anywhere_under_a_sync_verb(scene: Any, call: Any, fault: BaseException) -> None:
     """In each step of what is the user's own, in this thread or on hocket's kept loop.

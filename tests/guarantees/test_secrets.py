@@ -254,6 +254,7 @@ def _sent(request: Any) -> bool:
 ASKING = {"invoke": invoke, "stream": stream, "sync": invoke_in_thread}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("how", [*FAILURES, *STREAMED])
 async def test_no_failure_shows_a_secret(
     how: str, logged: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

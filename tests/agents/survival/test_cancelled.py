@@ -187,6 +187,7 @@ def each_attack(test: Any) -> Any:
     return pytest.mark.parametrize(("anyio_backend", "attack"), params, indirect=["anyio_backend"])(test)
 
 
+@pytest.mark.one_of(3)
 @each_attack
 @pytest.mark.parametrize("asks", [ask, ask_unheard, stream], ids=lambda asks: asks.__name__)
 async def test_cancelled_at_any_wait(asks: Ask, attack: Attack):
@@ -194,6 +195,7 @@ async def test_cancelled_at_any_wait(asks: Ask, attack: Attack):
     assert await sweep(Store(""), asks, attack) > 8
 
 
+@pytest.mark.one_of(3)
 @each_attack
 async def test_cancelled_at_any_wait_of_a_run_that_was_approved(attack: Attack):
     """The calls that a person has approved are answered, or they wait still."""
@@ -201,6 +203,7 @@ async def test_cancelled_at_any_wait_of_a_run_that_was_approved(attack: Attack):
     assert await sweep(Store(""), approve, attack, before) > 8
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("store", ["file", "sqlite", "redis", "postgres"], indirect=True)
 async def test_cancelled_at_any_wait_of_a_store(store: Store, anyio_backend_name: str):
     """The waits for the store are among them."""
@@ -208,6 +211,7 @@ async def test_cancelled_at_any_wait_of_a_store(store: Store, anyio_backend_name
     assert await sweep(store, ask, attack) > 20
 
 
+@pytest.mark.one_of(2)
 async def test_a_stream_that_is_left_after_any_event(store: Store):
     """To leave it is to cancel the run."""
     async with store.open() as history:
