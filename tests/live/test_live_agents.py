@@ -17,7 +17,9 @@ class Sum(BaseModel):
     total: int
 
 
-@pytest.mark.parametrize(("style", "verb"), [("native", "ainvoke"), ("react", "astream")])
+@pytest.mark.parametrize(
+    ("style", "verb"), [("native", "ainvoke"), pytest.param("react", "astream", marks=pytest.mark.nightly)]
+)
 async def test_a_run_ends_and_leaves_a_valid_history(live_server: Any, style: Any, verb: str) -> None:
     """Whatever the model says, in either style."""
     model = ChatOpenAI(**live_server.options, max_tokens=24, temperature=0)

@@ -6,6 +6,7 @@ import pytest
 
 from hocket.messages import HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
+from tests.kit.amount import leave_for_night
 
 QUESTION = [SystemMessage("You are a helpful AI assistant."), HumanMessage("What is the capital of France?")]
 CITY = {"type": "string", "enum": ["Paris", "Rome"]}
@@ -54,7 +55,7 @@ async def test_a_stream(live_server: Any) -> None:
     assert stream.message.usage_metadata is not None
 
 
-@pytest.mark.parametrize("verb", ["ainvoke", "astream"])
+@pytest.mark.parametrize("verb", ["astream", *leave_for_night("ainvoke")])
 async def test_a_tool_is_called_and_answered(live_server: Any, verb: str) -> None:
     """Its arguments fit the schema, and what comes back is understood."""
     bound: Any = chat(live_server, max_tokens=60).bind_tools([WEATHER], tool_choice="any")

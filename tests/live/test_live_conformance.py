@@ -11,6 +11,8 @@ from hocket.providers.openai import ChatOpenAI
 from hocket.testing import ChatModelConformance
 from hocket.testing.conformance.suite import IMAGE
 
+pytestmark = pytest.mark.nightly  # at each change the embedded model takes this exam, and real servers are asked less
+
 
 @pytest.fixture(scope="module")
 def anyio_backend() -> str:

@@ -8,6 +8,7 @@ from hocket.messages import AIMessage, HumanMessage
 from hocket.providers.local import ChatLocal
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("embedded_model")
 def test_the_embedded_model_takes_what_is_sent() -> None:
     """Of a history that is many times as long as its window, in a text with more tokens than it seems to have."""

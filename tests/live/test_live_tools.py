@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from hocket import ChatOpenAI, HumanMessage
 from hocket.providers.local import ChatLocal
 from hocket.tools import arun_tool_calls, tool
+from tests.kit.amount import leave_for_night
 
 
 class Place(BaseModel):
@@ -32,14 +33,14 @@ def get_time(city: str) -> str:
     return "noon"
 
 
-@pytest.mark.parametrize("strict", [None, True])
+@pytest.mark.parametrize("strict", [None, *leave_for_night(True)])
 async def test_with_a_server(live_server: Any, strict: bool | None) -> None:
     """The server is held to the schema, nested objects and all. (llama.cpp takes a tool's name for a suggestion.)"""
     model = ChatOpenAI(**live_server.options, temperature=0, max_tokens=120)
     await converse(model, [get_weather], "required", strict)
 
 
-@pytest.mark.parametrize("choice", ["get_weather", ["get_weather"]], ids=str)
+@pytest.mark.parametrize("choice", ["get_weather", *leave_for_night(["get_weather"])], ids=str)
 async def test_with_the_embedded_model(embedded_model: None, choice: Any) -> None:
     """Those that are chosen by name are offered alone, so that one of them is called."""
     await converse(ChatLocal(temperature=0, max_tokens=120), [get_time, get_weather], choice, None)

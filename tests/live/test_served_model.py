@@ -33,6 +33,7 @@ def url() -> Iterator[str]:
         process.communicate()
 
 
+@pytest.mark.nightly
 def test_the_program_of_the_page(url: str) -> None:
     """OpenAI's own client gets an answer."""
     pytest.importorskip("openai", reason="it comes with `scripts/setup dev`")

@@ -64,9 +64,9 @@ async def test_a_plain_question_gets_a_plain_answer() -> None:
     """With the defaults, in the first minute (docs/decisions/010); the caller's own system message takes over."""
     assert (await ChatLocal().ainvoke("What is the capital of France?")).text == "The capital of France is Paris."
     assert (await ChatLocal().ainvoke("How many legs does a spider have?")).text == "A spider has 8 legs."
-    told = await ChatLocal(max_tokens=40).ainvoke([SystemMessage("Talk like a pirate."), HumanMessage("Who are you?")])
-    plain = await ChatLocal(max_tokens=40).ainvoke("Who are you?")
-    bare = await ChatLocal(max_tokens=40).ainvoke([SystemMessage(""), HumanMessage("Who are you?")])
+    told = await ChatLocal(max_tokens=16).ainvoke([SystemMessage("Talk like a pirate."), HumanMessage("Who are you?")])
+    plain = await ChatLocal(max_tokens=16).ainvoke("Who are you?")
+    bare = await ChatLocal(max_tokens=16).ainvoke([SystemMessage(""), HumanMessage("Who are you?")])
     assert len({told.text, plain.text, bare.text}) == 3
 
 
@@ -138,6 +138,7 @@ async def test_tool_arguments_stream() -> None:
     assert total is not None and [*total.tool_calls[0]["args"]] == ["city"]
 
 
+@pytest.mark.nightly
 async def test_an_answer_beside_tools_that_is_cut() -> None:
     """The runtime writes JSON then, and fails at the end of what it cannot read; the reply says that it was cut."""
     model = ChatLocal(temperature=0, max_tokens=30)
@@ -252,7 +253,6 @@ async def test_cancelling_in_the_queue() -> None:
     assert (await model.ainvoke("Hi", max_tokens=2)).text
 
 
-@pytest.mark.both_loops
 async def test_the_loop_stays_free() -> None:
     """Prompt and answer hold up nobody: others have their turns meanwhile, and the work is not the loop's thread's."""
     turns = [0]
@@ -265,13 +265,14 @@ async def test_the_loop_stays_free() -> None:
     here, everywhere = time.thread_time(), time.process_time()
     async with anyio.create_task_group() as group:
         group.start_soon(take_turns)
-        async for _ in ChatLocal(max_tokens=40).astream("word " * 200):
+        async for _ in ChatLocal(max_tokens=12).astream("word " * 200):
             turns.append(0)
         group.cancel_scope.cancel()
     assert turns[0] > 10  # the prompt takes some tenths of a second
     assert time.thread_time() - here < (time.process_time() - everywhere) / 4
 
 
+@pytest.mark.nightly
 async def test_many_at_once() -> None:
     """More calls than the engine answers at once all get their own answer, in order."""
     model = ChatLocal(max_tokens=4, temperature=0)

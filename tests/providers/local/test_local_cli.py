@@ -35,6 +35,7 @@ def test_chat_answers(embedded_model: None) -> None:
     assert done.stdout.strip() and done.stdout.endswith("\n")
 
 
+@pytest.mark.nightly
 def test_chat_streams(embedded_model: None) -> None:
     """The answer comes as it is made, not at its end."""
     command = [sys.executable, "-m", "hocket", "chat", "Tell me a long story.", "--max-tokens", "60", "--seed", "3"]
@@ -62,6 +63,7 @@ def test_a_file_by_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert_one_line(hocket("chat", "Hi"), "gone.gguf", "No such file")
 
 
+@pytest.mark.nightly
 def test_too_long_a_question_is_one_line(embedded_model: None) -> None:
     """The window's length is named."""
     assert_one_line(hocket("chat", "-", stdin="word " * 9000), "9028 tokens", "n_ctx=4096")
@@ -90,6 +92,7 @@ def test_ctrl_c(embedded_model: None) -> None:
         assert (code, process.stderr.read()) == (130, "")
 
 
+@pytest.mark.nightly
 def test_a_reader_that_leaves(embedded_model: None) -> None:
     """When nobody reads the output any more, the command ends without a word."""
     command = [sys.executable, "-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000"]

@@ -51,6 +51,7 @@ async def test_a_vector_does_not_depend_on_its_neighbours() -> None:
     assert cosine(alone, among) > 0.98
 
 
+@pytest.mark.nightly
 async def test_nothing_of_a_long_text_goes_unseen() -> None:
     """The model reads 256 tokens at a time; the answer stands behind some 900 others."""
     long, plain = await LocalEmbeddings().aembed_documents([OTHER * 130 + ANSWER * 60, OTHER * 130])
@@ -138,6 +139,7 @@ def test_a_vocabulary_that_is_not_berts_is_refused(tmp_path: Path, installed: Pa
         LocalEmbeddings(tmp_path).embed_query("x")
 
 
+@pytest.mark.nightly
 def test_what_the_runtime_refuses_is_an_error_of_ours(tmp_path: Path, installed: Path) -> None:
     """Here: a vocabulary with more tokens than the model knows."""
     (tmp_path / "model.onnx").write_bytes(installed.read_bytes())
@@ -158,6 +160,7 @@ async def test_the_default_file_is_checked(tmp_path: Path, monkeypatch: pytest.M
         await LocalEmbeddings().aembed_query("x")
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_loads_a_model_of_its_own() -> None:
     """The threads of the parent's are not there: to use it, or to destroy it, would never end."""

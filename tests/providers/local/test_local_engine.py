@@ -49,6 +49,7 @@ def test_an_answer_comes_in_chunks_and_ends_with_usage(engine: Engine) -> None:
     assert chunks[-1]["usage"]["completion_tokens"] > 0
 
 
+@pytest.mark.nightly
 def test_racing_callers_share_one_copy() -> None:
     """Twenty threads that ask at once for settings nobody has loaded yet get the same engine and the same copy."""
     start = threading.Barrier(20)
@@ -146,6 +147,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, kept: int) -> None:
             cut.stream(CAPITAL, lambda chunk: False)
 
 
+@pytest.mark.nightly
 def test_a_copy_can_be_dropped_as_soon_as_it_is_loaded() -> None:
     """Loading and unloading by turns neither hangs nor fails."""
     fresh = open_engine(None, 300, 1)
@@ -179,6 +181,7 @@ def test_the_http_listener_is_locked(engine: Engine) -> None:
         connection.close()
 
 
+@pytest.mark.nightly
 def test_unloading_waits_for_what_is_running(engine: Engine) -> None:
     """Memory is not taken away from an answer, and the next request loads anew."""
     first = threading.Event()
