@@ -235,13 +235,13 @@ def test_a_limit_on_steps(hocket: Run, folder: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "391\n") and "--max-steps raises it" in done.stderr
 
 
-def test_the_tools_of_a_server(hocket: Run, folder: Path) -> None:
+def test_the_tools_of_a_server(hocket: Run, inside: Run, folder: Path) -> None:
     """A command that speaks MCP, which ends with this one; one that does not is an error in one line."""
     pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
     serve = f"{sys.executable} -m hocket mcp serve toolbox:pay"
     done = hocket("agent", *CALLER, "--mcp", serve, '[["pay", {"amount": 4}]]')
     assert (done.returncode, done.stdout, payments(folder)) == (0, "paid 4\n", ["4"])
-    done = hocket("agent", *CALLER, "--mcp", "no-such-command", "hi")
+    done = inside("agent", "--model", "fake:x", "--mcp", "no-such-command", "hi")
     assert done.returncode != 0 and done.stderr.count("\n") == 1 and "no-such-command" in done.stderr
 
 

@@ -28,8 +28,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ask(hocket: Run, tmp_path: Path) -> Run:
-    """Run the command, with a cache folder of its own."""
+def ask(inside: Run, tmp_path: Path) -> Run:
+    """Run the command in this process, where the embedding model is loaded once, with a cache folder of its own."""
+
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return inside("ask", *arguments, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), **more})
+
+    return run
+
+
+@pytest.fixture
+def ask_apart(hocket: Run, tmp_path: Path) -> Run:
+    """Run it in a process of its own."""
 
     def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         return hocket("ask", *arguments, **{"XDG_CACHE_HOME": str(tmp_path / "cache"), **more})
@@ -37,21 +47,21 @@ def ask(hocket: Run, tmp_path: Path) -> Run:
     return run
 
 
-def test_an_answer_says_where_it_stands(ask: Run, folder: Path) -> None:
+def test_an_answer_says_where_it_stands(ask_apart: Run, folder: Path) -> None:
     """The sentence that has the question's words, not the beginning of the file."""
-    done = ask(str(folder), QUESTION, *MODEL)
+    done = ask_apart(str(folder), QUESTION, *MODEL)
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout == (
         "Every May [1].\n\n[1] boiler.md, “Boiler”: “Bleed the boiler every May, before its service.”\n"
     )
 
 
-def test_a_question_is_piped_in(ask: Run, folder: Path) -> None:
+def test_a_question_is_piped_in(ask_apart: Run, folder: Path) -> None:
     """As `-`, which stands last."""
-    done = ask(str(folder), "-", *MODEL, stdin=QUESTION)
+    done = ask_apart(str(folder), "-", *MODEL, stdin=QUESTION)
     assert "Bleed the boiler every May" in done.stdout
-    assert "the question is empty" in ask(str(folder), "-", *MODEL, stdin="").stderr
-    assert "and - stands last" in ask("-", QUESTION, *MODEL, stdin="text").stderr
+    assert "the question is empty" in ask_apart(str(folder), "-", *MODEL, stdin="").stderr
+    assert "and - stands last" in ask_apart("-", QUESTION, *MODEL, stdin="text").stderr
 
 
 def test_a_number_that_names_nothing_is_told(ask: Run, folder: Path) -> None:

@@ -14,6 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
 SESSIONS = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.splitlines()[0])
 def test_a_shown_session(session: str, environ: dict[str, str], tmp_path: Path) -> None:
     """Commands come after `$`; what they print follows, `...` standing for anything."""

@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
+from tests.kit.amount import leave_for_night
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 MODULE = """
@@ -62,11 +64,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([], 2, "MODULE:NAME"),
     ],
 )
-def test_what_is_refused(arguments: list[str], code: int, says: str, folder: Path, hocket: Run) -> None:
+def test_what_is_refused(
+    arguments: list[str],
+    code: int,
+    says: str,
+    folder: Path,
+    inside: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """In one line, after what the module says itself."""
-    done = hocket("mcp", "serve", *arguments)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert says in done.stderr.splitlines()[-1]
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setitem(sys.modules, "toolbox", None)  # so that it is gone afterwards
+    del sys.modules["toolbox"]
+    try:
+        exit_code, stdout, stderr = inside("mcp", "serve", *arguments)
+    except SystemExit as exit:  # argparse's own
+        exit_code, (stdout, stderr) = exit.code, capsys.readouterr()
+    assert (exit_code, stdout) == (code, "")
+    assert says in stderr.splitlines()[-1]
 
 
 def start(folder: Path, environ: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
@@ -88,7 +104,7 @@ def test_it_serves_until_the_client_leaves(folder: Path, environ: dict[str, str]
         assert (process.stdout.read(), process.stderr.read()) == ("", "said while it is imported\n")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--http", "127.0.0.1:0"]])
+@pytest.mark.parametrize("arguments", [[], *leave_for_night(["--http", "127.0.0.1:0"])])
 def test_ctrl_c_ends_it(arguments: list[str], folder: Path, environ: dict[str, str]) -> None:
     """Also while it waits for its client's next line."""
     with start(folder, environ, "toolbox:add", *arguments) as process:

@@ -14,6 +14,7 @@ pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from hocket.cli import main
 from tests.cli.test_migrate_command import AFTER, MOVED, commit
+from tests.kit import warm
 
 DEEP = 20_000
 
@@ -262,14 +263,19 @@ sys.exit(main(["migrate", "--write", "."]))
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.parametrize(
-    ("moment", "number"), [("half", 0), ("fsync", 0), ("fsync", 2), ("replace", 0), ("replace", 2)]
+    ("moment", "number"),
+    [
+        ("half", 0),
+        *(pytest.param(*case, marks=pytest.mark.nightly) for case in (("fsync", 0), ("fsync", 2), ("replace", 0))),
+        ("replace", 2),
+    ],
 )
 def test_killed_while_writing(folder: Path, moment: str, number: int) -> None:
     """Every file is whole, the old one or the new; what lies beside is no program to the next run, which goes on."""
     for at in range(4):
         (folder / f"a{at}.py").write_text(MOVED)
     code = f"MOMENT, NUMBER = {moment!r}, {number}\n{KILLED}"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=False)
+    done = warm.run("-c", code, cwd=folder, capture_output=True)
     assert done.returncode == -signal.SIGKILL
     texts = [path.read_text() for path in sorted(folder.glob("*.py"))]
     assert texts == [AFTER] * number + [MOVED] * (5 - number)
@@ -293,7 +299,7 @@ def test_no_room(folder: Path) -> None:
     """A file that there is no room for is told, and stays whole; nothing is left beside it."""
     code = MOVED + "# much\n" * 1000
     (folder / "a.py").write_text(code)
-    done = subprocess.run([sys.executable, "-B", "-c", FULL], cwd=folder, capture_output=True, text=True, check=False)
+    done = warm.run("-c", FULL, cwd=folder, capture_output=True)
     assert done.returncode == 1
     assert "a.py:1: left: a.py: it cannot be written: File too large" in done.stderr
     assert (folder / "a.py").read_text() == code

@@ -120,9 +120,9 @@ def test_a_flood_is_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.monotonic", lambda: next(now))  # a second passes each time that one looks
     out = Terminal()
     with Printer(out) as printer:
-        for number in range(300):
+        for number in range(150):
             printer.show(AIMessageChunk(f"**{number}** "))
     screen = Screen(80)
     screen.write(out.getvalue())
-    assert screen.text.split() == [str(number) for number in range(300)]
-    assert len(screen.moves) < 250
+    assert screen.text.split() == [str(number) for number in range(150)]
+    assert len(screen.moves) < 125

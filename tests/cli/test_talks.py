@@ -5,7 +5,6 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from hocket import open_history
 from hocket.cli.chat import talks
 from hocket.cli.chat.talks import TalkSettings, find_last_talk, start_talk
 from hocket.testing import OpenAIFormat, serve
+from tests.kit import warm
+from tests.kit.amount import leave_for_night
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -197,14 +198,13 @@ def test_a_talk_keeps_the_model_of_the_environment(hocket: Run, tmp_path: Path) 
     assert hocket("-c", "b", HOCKET_MODEL="fake:two", **env).stdout == "one\n"
 
 
-@pytest.mark.parametrize("how", ["closed", "stopped"])
+@pytest.mark.parametrize("how", ["stopped", *leave_for_night("closed")])
 def test_a_first_answer_that_is_cut_keeps_who_was_asked(environ: dict[str, str], tmp_path: Path, how: str) -> None:
     """By a reader that leaves, or by Ctrl-C: what was said until then goes on with its model and instructions."""
     env = {**environ, "HOCKET_TALKS": str(tmp_path / "talks")}
-    command = [sys.executable, "-m", "hocket"]
     question = "x" * 10**6 if how == "closed" else "wait"
-    with subprocess.Popen(
-        [*command, *ECHO, "-s", "Be brief."], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    with warm.Program(
+        "-m", "hocket", *ECHO, "-s", "Be brief.", env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin and process.stdout
         process.stdin.write(question.encode())
@@ -215,7 +215,5 @@ def test_a_first_answer_that_is_cut_keeps_who_was_asked(environ: dict[str, str],
             assert process.wait(30) == 130
         process.stdout.close()
         assert process.wait(30) == (141 if how == "closed" else 130)
-    again = subprocess.run(
-        [*command, "-c", "b"], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
-    )
+    again = warm.run("-m", "hocket", "-c", "b", env=env, capture_output=True, check=True)
     assert json.loads(again.stdout)[0] == ["system", "Be brief."]

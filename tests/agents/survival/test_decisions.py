@@ -97,6 +97,7 @@ DECISIONS: list[tuple[Any, list[int], str]] = [
 ]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("decision", "paid", "says"), DECISIONS)
 async def test_a_person_decides(store: Store, decision: Any, paid: list[int], says: str):
     """Another object, of the same conversation, goes on with the run; the model is told."""

@@ -108,6 +108,7 @@ async def run(agent: Agent[Any], input: Any, history: BaseChatMessageHistory) ->
     return result.output, messages
 
 
+@pytest.mark.one_of(2)
 async def test_killed_in_mid_tool(shared_store: Store, family: Family):
     """A call whose end nobody saw is not made again, unless that does no harm; its sibling keeps its result."""
     process = family.start(
@@ -186,6 +187,7 @@ async def test_killed_during_a_later_call_of_the_model(shared_store: Store, fami
     assert sorted(family.read_log()) == ["quick", "slow"]
 
 
+@pytest.mark.one_of(2)
 async def test_two_processes_that_approve_at_once_run_it_once(shared_store: Store, family: Family):
     """The second finds nothing to decide."""
     async with shared_store.open() as history:

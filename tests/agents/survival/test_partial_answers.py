@@ -339,6 +339,7 @@ async def ask(history: BaseChatMessageHistory, seen: list[str]) -> bool:
     return events.result is not None and events.result.output == "".join(HALVES)
 
 
+@pytest.mark.one_of(3)
 @each_attack
 async def test_cancelled_at_any_wait_of_an_answer(attack: Attack):
     """What was read is in the history: of an answer that was not whole, or whose calls were not announced, its text."""
