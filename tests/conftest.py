@@ -140,6 +140,13 @@ def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
         BLOCKING_CALLS.deactivate()
 
 
+@pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A suite inside this one goes without LangSmith's plugin, as this one does."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:langsmith_plugin")
+    return pytester
+
+
 @pytest.fixture(scope="session")
 def embedded_model() -> None:
     """Let a test run only where the runtime and the weights are installed; in CI they have to be."""

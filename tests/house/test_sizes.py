@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.measures.source import FILES, MODULES, read_tree, show_path
+from tests.measures.source import FILES, MODULES, read_nodes, show_path
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -29,7 +29,7 @@ def test_a_function_is_at_most_60_lines_long() -> None:
     counts = {
         f"{show_path(path)}:{node.lineno} {node.name}": lines_of(node)
         for path in FILES
-        for node in ast.walk(read_tree(path))
+        for node in read_nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     too_long = {name: count for name, count in counts.items() if count > FUNCTION_LINES}

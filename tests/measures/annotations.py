@@ -1,11 +1,12 @@
 """How much of the code is typed ``Any``."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.measures.source import ALL_MODULES, read_tree, room_of
+from tests.measures.source import ALL_MODULES, read_nodes, room_of
 
 _ANY = re.compile(r"\bAny\b")
 
@@ -27,13 +28,14 @@ def count_any(paths: list[Path]) -> AnyCount:
     words = count = 0
     for path in paths:
         lines = path.read_text().splitlines()
-        imports = [node for node in ast.walk(read_tree(path)) if isinstance(node, ast.Import | ast.ImportFrom)]
+        imports = [node for node in read_nodes(path) if isinstance(node, ast.Import | ast.ImportFrom)]
         left_out = {line for node in imports for line in range(node.lineno, (node.end_lineno or 0) + 1)}
         count += sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines)
         words += sum(len(_ANY.findall(line)) for number, line in enumerate(lines, 1) if number not in left_out)
     return AnyCount(words, count)
 
 
+@functools.cache
 def count_any_by_room() -> dict[str, AnyCount]:
     """Return the counts of each room."""
     files: dict[str, list[Path]] = {}
@@ -44,5 +46,5 @@ def count_any_by_room() -> dict[str, AnyCount]:
 
 def count_any_types() -> int:
     """Return how often the code, without its docstrings and comments, says the type ``Any``."""
-    trees = (read_tree(path) for path in ALL_MODULES.values())
-    return sum(isinstance(node, ast.Name) and node.id == "Any" for tree in trees for node in ast.walk(tree))
+    nodes = (node for path in ALL_MODULES.values() for node in read_nodes(path))
+    return sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import grimp
 
-from tests.measures.source import ALL_MODULES, MODULES, read_exceptions, read_floors, read_tree, room_of
+from tests.measures.source import ALL_MODULES, MODULES, read_exceptions, read_floors, read_nodes, read_tree, room_of
 
 
 class Arrow(NamedTuple):
@@ -51,7 +51,7 @@ def read_lazy_arrows() -> Iterator[Arrow]:
     The tables are found in the sources, so a new one counts too, whatever it is called.
     """
     for module, path in MODULES.items():
-        for node in ast.walk(read_tree(path)):
+        for node in read_nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "loader":
                 names = vars(importlib.import_module(module))
                 package, table = (eval(ast.unparse(argument), dict(names)) for argument in node.args)
@@ -79,10 +79,13 @@ def find_string_imports() -> list[tuple[str, str]]:
     """Return each import by a string: the module that does it, and the call or the look into `sys.modules`."""
     found = []
     for module, path in ALL_MODULES.items():
-        for node in ast.walk(read_tree(path)):
-            is_call = isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _IMPORTERS
-            is_look_up = isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules"
-            is_get = isinstance(node, ast.Call) and ast.unparse(node.func) in ("sys.modules.get", "vars.get")
+        for node in read_nodes(path):
+            if not isinstance(node, ast.Call | ast.Subscript):
+                continue
+            name = ast.unparse(node.func if isinstance(node, ast.Call) else node.value)
+            is_call = isinstance(node, ast.Call) and name.rpartition(".")[2] in _IMPORTERS
+            is_look_up = isinstance(node, ast.Subscript) and name == "sys.modules"
+            is_get = isinstance(node, ast.Call) and name in ("sys.modules.get", "vars.get")
             if is_call or is_look_up or is_get:
                 found.append((module, ast.unparse(node)))
     return found

@@ -3,7 +3,7 @@
 import ast
 from typing import NamedTuple
 
-from tests.measures.source import MODULES, read_tree
+from tests.measures.source import MODULES, read_nodes, read_tree
 
 # Past forms that do not end in -ed. Verbs whose past form is also their imperative (put, cut, set, read, split, run) are
 # not here: as the name of a function they are a command.
@@ -49,7 +49,7 @@ def find_functions() -> list[Function]:
     for module, path in MODULES.items():
         tree = read_tree(path)
         found += [Function(module, node.name, is_method=False) for node in tree.body if isinstance(node, kinds)]
-        for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for owner in (node for node in read_nodes(path) if isinstance(node, ast.ClassDef)):
             found += [
                 Function(module, f"{owner.name}.{node.name}", is_method=True)
                 for node in owner.body

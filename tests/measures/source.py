@@ -40,6 +40,12 @@ def read_tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
 
+@functools.cache
+def read_nodes(path: Path) -> list[ast.AST]:
+    """Return all nodes of a file's tree, which is long to walk through."""
+    return list(ast.walk(read_tree(path)))
+
+
 def show_path(path: Path) -> str:
     """Return a file's path as people write it, from the root of the project."""
     return str(path.relative_to(ROOT))
