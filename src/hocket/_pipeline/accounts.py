@@ -13,16 +13,16 @@ from hocket._metering.attempt import LedgerLike, Reserver
 if TYPE_CHECKING:
     from hocket.budgets import Budget
 
-__all__ = ["BudgetLike", "find_books", "make_budget_reservers"]
+__all__ = ["BudgetLike", "find_books", "make_reservers"]
 
 
-def make_budget_reservers(budget: "Budget | Sequence[Budget] | None") -> list[Reserver]:
-    """Return what reserves under a model's budgets, in their order."""
+def make_reservers(budget: "Budget | Sequence[Budget] | None", ledger: LedgerLike | bool | None) -> list[Reserver]:
+    """Return what reserves for a model's attempts: its budgets, in their order, and its own ledger."""
     if budget is None:
-        return []
+        return [*find_books(ledger)]
     from hocket.budgets.reserver import BudgetReserver
 
-    return [BudgetReserver(one) for one in _list_budgets(budget)]
+    return [*(BudgetReserver(one) for one in _list_budgets(budget)), *find_books(ledger)]
 
 
 def find_books(ledger: LedgerLike | bool | None) -> Sequence[LedgerLike]:

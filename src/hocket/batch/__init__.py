@@ -8,8 +8,8 @@
 A run that is killed and started again goes on where it was: no row is lost, none is answered twice.
 
 - `run`: the run.
-- `journal`: the file.
-- `streak`: rows that failed one after another.
+- `journal`: the file; `entry`: what it says of a batch at the provider.
+- `provider`: rows that a provider's batches answer; `wire`: their way through the chain; `cancel`: an end to them.
 - `report`: what it came to.
 - `progress`: where it shows how far it is.
 - `meter`: what a row used and cost.
@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
-    from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch, TooManyFailures
+    from hocket.batch.cancel import acancel_batch, cancel_batch
+    from hocket.batch.errors import (
+        BatchBusy,
+        BatchExpired,
+        BatchFailed,
+        BatchFileFailed,
+        BatchPending,
+        ResumeMismatch,
+        TooManyFailures,
+    )
     from hocket.batch.journal import read_batch
     from hocket.batch.ray import ray_stage
     from hocket.batch.report import BatchReport, BatchRow
@@ -29,19 +38,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BatchBusy",
+    "BatchExpired",
+    "BatchFailed",
     "BatchFileFailed",
+    "BatchPending",
     "BatchReport",
     "BatchRow",
     "ResumeMismatch",
     "TooManyFailures",
+    "acancel_batch",
     "arun_batch",
+    "cancel_batch",
     "ray_stage",
     "read_batch",
     "run_batch",
 ]
 
 _LATER = {
-    "errors": "BatchBusy BatchFileFailed ResumeMismatch TooManyFailures",
+    "cancel": "acancel_batch cancel_batch",
+    "errors": "BatchBusy BatchExpired BatchFailed BatchFileFailed BatchPending ResumeMismatch TooManyFailures",
     "journal": "read_batch",
     "ray": "ray_stage",
     "report": "BatchReport BatchRow",

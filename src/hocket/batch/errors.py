@@ -1,16 +1,36 @@
-"""What keeps a bulk run from beginning, or ends it."""
+"""What keeps a bulk run from beginning, or ends it, or leaves it under way."""
 
 from hocket.errors import HocketError
 
-__all__ = ["BatchBusy", "BatchFileFailed", "ResumeMismatch", "TooManyFailures"]
+__all__ = [
+    "BatchBusy",
+    "BatchExpired",
+    "BatchFailed",
+    "BatchFileFailed",
+    "BatchPending",
+    "ResumeMismatch",
+    "TooManyFailures",
+]
 
 
 class BatchBusy(HocketError, RuntimeError):
     """Another run writes to the file."""
 
 
+class BatchExpired(HocketError, RuntimeError):
+    """The batches that a row was in ended, or were cancelled, before the provider came to it: the next run asks again."""
+
+
+class BatchFailed(HocketError, RuntimeError):
+    """The provider refused a batch as a whole, and came to none of its rows: the next run asks them."""
+
+
 class BatchFileFailed(HocketError, OSError):
     """The file cannot be opened or written, as on a disk that is full; what is in it stays, and can be gone on with."""
+
+
+class BatchPending(HocketError, RuntimeError):
+    """Batches are under way at the provider, and the time to wait for them is over: the same call collects them later."""
 
 
 class ResumeMismatch(HocketError, ValueError):

@@ -25,7 +25,7 @@ from hocket.retries import RetryPolicy
 from hocket.runnables.proxy import RunnableBinding
 from hocket.timeouts import Timeout
 
-__all__ = ["make_fingerprint"]
+__all__ = ["find_models", "make_fingerprint"]
 
 _SILENT = frozenset({"name", "run_name", "tags", "metadata", "callbacks", "verbose", "retry", "timeout"})
 """Fields and arguments that change no answer."""
@@ -43,6 +43,38 @@ _Parts: TypeAlias = tuple[object, ...]
 def make_fingerprint(model: object) -> str:
     """Return what stands for a model, a chain or an agent."""
     return f"{_name(type(model))} {_find_key(model) or portable_key(_describe(model, ()))}"
+
+
+def find_models(chain: object) -> list[BaseLanguageModel[str]]:
+    """Return the models in a chain, as far as they can be seen from outside."""
+    found: list[BaseLanguageModel[str]] = []
+    seen: set[int] = set()
+    waiting = [chain]
+    while waiting:
+        value = waiting.pop()
+        if value is None or isinstance(value, str | int | float | _WRITTEN) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, BaseLanguageModel):
+            found.append(cast("BaseLanguageModel[str]", value))
+        waiting += _list_parts(value)
+    return found
+
+
+def _list_parts(value: object) -> Iterable[object]:
+    if isinstance(value, BaseLanguageModel):
+        return get_fields(cast("BaseLanguageModel[str]", value)).values()
+    if isinstance(value, Mapping):
+        return cast("Mapping[object, object]", value).values()
+    if isinstance(value, list | tuple | set | frozenset):
+        return cast("list[object]", value)
+    if isinstance(value, FunctionType):
+        return _list_runnables(value)
+    if isinstance(value, MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    return (_find_parts(value) or {}).values()
 
 
 def _describe(value: object, above: _Parts) -> object:

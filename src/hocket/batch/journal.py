@@ -1,5 +1,7 @@
 """The output file of a bulk run, which is its journal: lines of JSON, one for each row that is done with.
 
+Batches at a provider have lines of their own (`hocket.batch.entry`).
+
 The first line names the model. A row is done when its line is in the file; what a crash has left of a last line never
 happened, and any other line that cannot be read stays, is counted, and is passed over. The last line of a row counts.
 In memory a row takes five bytes here: whether it is done, and a digest of what it asks, so
@@ -9,6 +11,7 @@ that a file is not gone on with for other rows.
 import json
 import logging
 import os
+import secrets
 import threading
 from array import array
 from collections.abc import Iterator
@@ -18,12 +21,13 @@ from typing import Any, Literal, TypeAlias, cast
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line
 from hocket._databases.urls import check_path
+from hocket.batch.entry import BatchEntry, is_batch_line
 from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch
 from hocket.batch.report import BatchReport, BatchRow
 from hocket.errors import InvalidInput
 from hocket.prices.money import trim_amount
 
-__all__ = ["Journal", "LineData", "MismatchPolicy", "read_batch", "read_row"]
+__all__ = ["Journal", "LineData", "MismatchPolicy", "read_batch", "read_open_batches", "read_row"]
 
 LineData: TypeAlias = dict[str, Any]
 """A line of the file, as data."""
@@ -33,7 +37,7 @@ MismatchPolicy = Literal["raise", "redo"]
 
 FORMAT = 1
 _KEY = "hocket_batch"
-_BEGINNINGS = (b'{"row":', b'{"hocket_batch":')  # of the lines that are written here
+_BEGINNINGS = (b'{"row":', b'{"hocket_batch":', b'{"batch":', b'{"reservations":')  # of the lines that are written here
 TODO, OK, FAILED = 0, 1, 2
 
 MOST_AHEAD = 1_000_000
@@ -56,6 +60,9 @@ class Journal:
 
     Attributes:
         report: what the file holds.
+        batches: those that have not come to their end, by their keys.
+        batch_ids: the servers' names of all that are known here.
+        allows_mismatch: whether a row that has changed is asked again.
 
     Raises:
         BatchBusy: another run writes to it.
@@ -69,7 +76,11 @@ class Journal:
     ) -> None:
         self.path: str = check_path(path, "out")
         self.report: BatchReport = BatchReport()
+        self.batches: dict[str, BatchEntry] = {}
+        self.batch_ids: set[str] = set()
+        self.allows_mismatch: bool = policy == "redo"
         self._fingerprint = fingerprint
+        self._reservations = ""
         self._policy: MismatchPolicy = policy
         self._retry_failed = retry_failed
         self._state = bytearray()
@@ -99,6 +110,8 @@ class Journal:
                 is_ours = self._check_header(data)
             elif data is None:
                 unreadable += 1
+            elif is_ours and "row" not in data:
+                self._take_batch_line(data)
             elif is_ours:
                 self.report.add_usage(data.get("usage"), _read_cost(data), data.get("attempts", 1))
                 self._mark(data["row"], FAILED if data.get("error") else OK, data["digest"])
@@ -130,6 +143,7 @@ class Journal:
 
     def _reset(self) -> None:
         self._state.clear()
+        self.batches.clear()
         del self._digests[:]
         self.report = BatchReport()
 
@@ -143,6 +157,72 @@ class Journal:
         self.report.failed += (state == FAILED) - (before == FAILED)
         self._state[row] = state
         self._digests[row] = digest
+        for entry in self.batches.values():
+            entry.finish(row)
+
+    def _take_batch_line(self, data: LineData) -> None:
+        key = data.get("batch")
+        if key is None:
+            self._reservations = data["reservations"]
+        elif "end" in data:
+            self.batches.pop(key, None)
+        elif "sent_at" in data:
+            if key in self.batches:
+                self.batches[key].sent_at = float(data["sent_at"])
+        else:
+            entry = BatchEntry.read(data)
+            if entry.id is not None:
+                self.batch_ids.add(entry.id)
+            if key in self.batches:
+                self.batches[key].id = entry.id
+                return
+            for older in self.batches.values():  # whose rows are open again, if one is in both
+                for row in entry.numbers:
+                    older.finish(row)
+            self.batches[key] = entry
+
+    def begin_batch(self, entry: BatchEntry) -> None:
+        """Write down a batch, before anything of it is sent."""
+        self._add_batch_line(entry.write())
+        self.batches[entry.key] = entry
+
+    def name_batch(self, entry: BatchEntry, id: str) -> None:
+        """Write down the server's name for a batch, and all that was known before: one of the two lines may be damaged."""
+        entry.id = id
+        self._add_batch_line(entry.write())
+
+    def mark_sent(self, entry: BatchEntry) -> None:
+        """Write down when the request is sent that makes a batch."""
+        self._add_batch_line({"batch": entry.key, "sent_at": entry.sent_at})
+
+    def end_batch(self, entry: BatchEntry, word: str) -> None:
+        """Write down that all rows of a batch are done with, or open again; ``word``: what became of it."""
+        self._add_batch_line({"batch": entry.key, "end": word})
+
+    def name_reservations(self) -> str:
+        """Return the name by which budgets know the rows of this file, in this run and in later ones."""
+        if not self._reservations:
+            self._add_batch_line({"reservations": secrets.token_hex(6)})
+        return self._reservations
+
+    def _add_batch_line(self, data: LineData) -> None:
+        """Write a line, and wait until the disk has it."""
+        with self._changing:
+            self._lines.append(_write_line(data))
+        self.flush(sync=True)
+        self._take_batch_line(data)
+
+    @property
+    def pending(self) -> int:
+        """Rows in batches that have not come to their end."""
+        return sum(entry.waiting for entry in self.batches.values())
+
+    def find_batch(self, row: int) -> tuple[BatchEntry, int] | None:
+        """Return the batch in which a row waits for its answer, and the digest of what it asks; None: in none."""
+        for entry in self.batches.values():
+            if (digest := entry.digest(row)) is not None:
+                return entry, digest
+        return None
 
     def is_done(self, row: int, digest: int) -> bool:
         """Whether a row is done with, and need not be asked.
@@ -230,7 +310,7 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
         elif _KEY in data:
             last.clear()  # another model's answers
             is_ours = True
-        else:
+        elif "row" in data:
             last[data["row"]] = number
         if not is_ours and number == _FIRST:
             break
@@ -239,8 +319,32 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
     if unreadable:
         _log.warning("%s: %d of its lines cannot be read, and are left out", os.fspath(path), unreadable)
     for number, data in enumerate(_read_lines(path)):
-        if data is not None and _KEY not in data and last.get(data["row"]) == number:
+        if data is not None and "row" in data and last.get(data["row"]) == number:
             yield read_row(data)
+
+
+def read_open_batches(path: str | os.PathLike[str]) -> list[BatchEntry]:
+    """Return the batches of a file that have not come to their end. It may be written meanwhile.
+
+    Raises:
+        InvalidInput: it is no file of a batch.
+        OSError: it cannot be read.
+    """
+    open_batches: dict[str, BatchEntry] = {}
+    is_ours = False
+    for data in _read_lines(path):
+        if data is None or "row" in data or "sent_at" in data:
+            continue
+        if _KEY in data:
+            open_batches.clear()  # another model's
+            is_ours = True
+        elif "end" in data:
+            open_batches.pop(data["batch"], None)
+        elif "batch" in data:
+            open_batches[data["batch"]] = BatchEntry.read(data)
+    if not is_ours:
+        raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
+    return list(open_batches.values())
 
 
 def read_row(data: LineData) -> BatchRow:
@@ -268,7 +372,7 @@ def _read_line(line: bytes, lines: int) -> LineData | None:
         if not isinstance(data, dict):
             return None
         found = cast("LineData", data)
-        return found if _KEY in found or _is_row(found, lines) else None
+        return found if _KEY in found or is_batch_line(found) or _is_row(found, lines) else None
     except (ArithmeticError, TypeError, ValueError):
         return None
 

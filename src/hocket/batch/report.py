@@ -52,7 +52,9 @@ class BatchReport:
         unreadable: lines that could not be read, as of a file that was edited or damaged. They stay in it, and a row that
             has no other line was asked again.
         seconds: that this run has taken.
-        stopped: what ended the run before its end, such as `BudgetExceeded`; the file can be gone on with. None: nothing.
+        stopped: what ended the run before its end, such as `BudgetExceeded`, or `BatchPending`; the file can be gone on
+            with. None: nothing.
+        pending: rows in batches that are under way at the provider.
     """
 
     ok: int = 0
@@ -67,6 +69,7 @@ class BatchReport:
     unreadable: int = 0
     seconds: float = 0.0
     stopped: Exception | None = None
+    pending: int = 0
 
     @property
     def rows(self) -> int:

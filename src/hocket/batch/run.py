@@ -6,9 +6,10 @@ It ends when many rows have failed one after another.
 import inspect
 import os
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import anyio
+from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
 from hocket._runtime import clock
@@ -22,7 +23,9 @@ from hocket.batch.journal import Journal, LineData, MismatchPolicy, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener, Progress, make_listener
 from hocket.batch.report import BatchReport
+from hocket.batch.route import Route, Via
 from hocket.batch.rows import RowSource, find_id
+from hocket.batch.streak import FailureStreak
 from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
@@ -37,7 +40,7 @@ from hocket.errors import (
 from hocket.messages import AIMessage
 from hocket.runnables import Runnable
 
-__all__ = ["FailureStreak", "arun_batch", "run_batch", "write_output"]
+__all__ = ["BatchRun", "arun_batch", "run_batch", "write_output"]
 
 Row = TypeVar("Row")
 
@@ -69,6 +72,9 @@ async def arun_batch(
     on_mismatch: MismatchPolicy = "raise",
     fsync: bool = False,
     version: str | None = None,
+    via: Via = "live",
+    retry_via: Via | None = None,
+    wait: float | None = None,
 ) -> BatchReport:
     """Ask for each row, and write the answers into a file of JSON lines, in the order in which they come.
 
@@ -96,11 +102,21 @@ async def arun_batch(
             the whole chain: models, prompts, schemas, tools, arguments. A function counts by its name and by the models
             and chains that it uses, not by its code; another object that cannot be written down by its class.
 
+        via: "live": each row is a call, answered at once. "provider": rows go through the provider's batch endpoint, which
+            answers within a day, mostly within an hour, at half the price or so. Steps before the model then run twice.
+        retry_via: where a row is asked again that its batch left unanswered (it expired, was cancelled, or failed of what
+            passes), and where a row's further requests go, as an agent's. "live": at once, at the full price. None: as
+            ``via``: a row is in three batches at most, and makes one request.
+        wait: seconds to wait for batches at most; 0: submit, collect what is there, and return. None: until their end.
+
     Returns:
-        what the file holds now. ``stopped`` is set if a budget was used up: what was in flight has been finished.
+        what the file holds now. ``stopped`` is set if a budget was used up: what was in flight has been finished; or if
+        ``wait`` was over first (`BatchPending`): ``pending`` rows are under way, and the same call collects them.
 
     Raises:
         BatchBusy: another run writes to the file.
+        BatchFailed: the provider refused a batch as a whole.
+        Unsupported: the model, or the chain's, has no batch endpoint.
         ResumeMismatch: the file is of another model, or of other rows.
         InvalidInput: an argument is of no use, the first row has no such ``id``, the file is none of a batch, or a row
             holds an object that a later run could not know again.
@@ -127,13 +143,20 @@ async def arun_batch(
         raise InvalidInput(f'on_mismatch is {on_mismatch!r}; it must be "raise" or "redo"')
     if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"{type(model).__name__} is not runnable: give a model, a chain or an agent")
+    route = Route.check(model, via, retry_via, wait)
     listener = make_listener(progress)
     source = RowSource(rows)
     fingerprint = version or make_fingerprint(model)
     journal = await ASYNC.acquire(lambda: Journal(out, fingerprint, on_mismatch, retry_failed), Journal.close)
-    run = _Run(model, source, journal, id, listener, fsync, max_consecutive_failures)
+    run = BatchRun(model, source, journal, id, listener, fsync, max_consecutive_failures)
     try:
-        return await run.run(max_concurrency)
+        if route.via == "live" and not journal.batches:
+            return await run.run(max_concurrency)
+        from hocket.batch.provider import ProviderBatches  # for live rows nothing of it is loaded
+        from hocket.batch.wire import give_replies
+
+        with give_replies():
+            return await run.run(max_concurrency, ProviderBatches(run, route))
     finally:
         with anyio.CancelScope(shield=True):
             await ASYNC.call_sync(journal.close)
@@ -143,8 +166,42 @@ run_batch: Final = sync_function(arun_batch)
 """`arun_batch`, from sync code. Ctrl-C cancels it; the file can be gone on with."""
 
 
-class _Run(Generic[Row]):
-    """One run."""
+class Batches(Protocol):
+    """Batches at a provider, for rows that are not asked live."""
+
+    def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
+        """Begin: tasks that wait for batches are started there, and so many rows are read at once."""
+        ...
+
+    def adopt(self, number: int, digest: int, row: Any) -> bool:
+        """Take a row that waits for its answer in a batch of an earlier run; whether it is one.
+
+        Raises:
+            ResumeMismatch: it asks something else there.
+        """
+        ...
+
+    async def put(self, number: int, digest: int, row: Any) -> None:
+        """Take a row that is to be asked."""
+        ...
+
+    async def submit_rest(self) -> None:
+        """Submit what is left: there are no more rows."""
+        ...
+
+    def finish(self) -> None:
+        """Say in the report what is still under way."""
+        ...
+
+
+class BatchRun(Generic[Row]):
+    """One run.
+
+    Attributes:
+        model: what is asked.
+        journal: the file.
+        stopping: set when no further row is begun, and nothing is waited for.
+    """
 
     def __init__(
         self,
@@ -156,9 +213,9 @@ class _Run(Generic[Row]):
         fsync: bool,
         max_consecutive_failures: int | None,
     ) -> None:
-        self._model = model
+        self.model: Runnable[Row, Any] = model
+        self.journal: Journal = journal
         self._rows = rows
-        self._journal = journal
         self._id = id
         self._listener = listener
         self._fsync = fsync
@@ -166,25 +223,33 @@ class _Run(Generic[Row]):
         self._streak = FailureStreak(max_consecutive_failures)
         self._failure: BaseException | None = None
         self._began_at = clock.current().now()
+        self.stopping: anyio.Event = anyio.Event()
 
-    async def run(self, max_concurrency: int) -> BatchReport:
-        """Do all rows, and return what the file holds."""
+    async def run(self, max_concurrency: int, batches: Batches | None = None) -> BatchReport:
+        """Do all rows, and return what the file holds; ``batches``: for those that are not asked live."""
         try:
             async with anyio.create_task_group() as writing:
                 writing.start_soon(self._write_often)
-                async with anyio.create_task_group() as working:
-                    for _ in range(max_concurrency):
-                        working.start_soon(self._work)
+                async with anyio.create_task_group() as waiting:
+                    if batches is not None:
+                        batches.start(waiting, max_concurrency)
+                    async with anyio.create_task_group() as working:
+                        for _ in range(max_concurrency):
+                            working.start_soon(self._work, batches)
+                    if batches is not None:
+                        await batches.submit_rest()
                 writing.cancel_scope.cancel()
         except BaseExceptionGroup as errors:
             raise only(errors) from None
         await ASYNC.call_sync(self._flush)
+        if batches is not None:
+            batches.finish()
         await self._tell()
         if self._failure is not None:
             raise self._failure
-        return self._journal.report
+        return self.journal.report
 
-    async def _work(self) -> None:
+    async def _work(self, batches: Batches | None) -> None:
         while True:
             try:
                 taken = await self._rows.take()
@@ -194,20 +259,35 @@ class _Run(Generic[Row]):
                 if number == 0 and self._id is not None:
                     find_id(self._id, number, row)  # before anything is asked: a wrong one is wrong for all
                 digest = find_digest(number, row)
-                if self._journal.is_done(number, digest):
+                is_adopted = batches is not None and batches.adopt(number, digest, row)
+                if is_adopted or self.journal.is_done(number, digest):
                     continue
             except Exception as error:  # of the rows, or of the file: no row is to blame
-                self._stop(error)
+                self.stop(error)
                 return
-            await self._ask(number, digest, row)
-            if self._journal.waiting >= MOST_LINES:
+            await (self.ask if batches is None else batches.put)(number, digest, row)
+            if self.journal.waiting >= MOST_LINES:
                 try:
                     await ASYNC.call_sync(self._flush)
                 except OSError as error:
-                    self._stop(error)
+                    self.stop(error)
                     return
 
-    async def _ask(self, number: int, digest: int, row: Row) -> None:
+    async def ask(
+        self,
+        number: int,
+        digest: int,
+        row: Row,
+        answer: Callable[[Row], Awaitable[Any]] | None = None,
+        batches: int = 0,
+    ) -> None:
+        """Ask for a row, and write its line.
+
+        Args:
+            number, digest, row: the row.
+            answer: returns its answer; what is no `Exception` goes through. None: the model is called.
+            batches: that the row was in, of which only the last one's attempt is counted.
+        """
         place = self._streak.begin()
         meter = RowMeter()
         token = row_meter.set(meter)
@@ -216,13 +296,13 @@ class _Run(Generic[Row]):
         try:
             if self._id is not None and (id := find_id(self._id, number, row)) is not None:
                 data["id"] = id
-            data["output"] = write_output(await self._answer(row, meter))
+            data["output"] = write_output(await (self._answer(row, meter) if answer is None else answer(row)))
         except BudgetExceeded as error:
-            self._journal.report.stopped = error
+            self.journal.report.stopped = error
             self._rows.stop()
             return
         except _FOR_ALL_ROWS as error:
-            self._stop(error)
+            self.stop(error)
             return
         except Exception as error:
             data["error"] = {"type": type(error).__name__, "message": str(error)}
@@ -230,13 +310,13 @@ class _Run(Generic[Row]):
         finally:
             row_meter.reset(token)
         cost = None if meter.cost is None else format(meter.cost, "f")
-        data.update(usage=meter.usage, cost=cost, attempts=meter.attempts)
-        self._journal.report.add_usage(meter.usage, meter.cost, meter.attempts)
-        self._journal.add(digest, data)
+        data.update(usage=meter.usage, cost=cost, attempts=meter.attempts + max(batches - 1, 0))
+        self.journal.report.add_usage(meter.usage, meter.cost, data["attempts"])
+        self.journal.add(digest, data)
         if failure is not None:
-            self._journal.report.add_failure(read_row(data))
+            self.journal.report.add_failure(read_row(data))
             if self._streak.fail(place):
-                self._stop(self._explain_streak(failure))
+                self.stop(self._explain_streak(failure))
 
     async def _answer(self, row: Row, meter: RowMeter) -> Any:
         """Return the answer for a row, which waits for its turn as long as a limit wants.
@@ -246,7 +326,7 @@ class _Run(Generic[Row]):
         """
         while True:
             try:
-                return await self._model.ainvoke(row)
+                return await self.model.ainvoke(row)
             except RateLimitError as error:
                 if error.was_sent or error.retry_after is None or meter.attempts:
                     raise
@@ -261,9 +341,10 @@ class _Run(Generic[Row]):
         error.__cause__ = last
         return error
 
-    def _stop(self, error: BaseException) -> None:
+    def stop(self, error: BaseException) -> None:
         """Begin no further row; the run ends with this error when those in flight have ended."""
         self._failure = self._failure or error
+        self.stopping.set()
         self._rows.stop()
 
     async def _write_often(self) -> None:
@@ -276,14 +357,15 @@ class _Run(Generic[Row]):
                     told_at = clock.current().now()
                     await self._tell()
             except Exception as error:  # of the disk, or of the function that is told how far it is
-                self._stop(error)
+                self.stop(error)
 
     def _flush(self) -> None:
-        self._journal.flush(sync=self._fsync)
+        self.journal.flush(sync=self._fsync)
 
     async def _tell(self) -> None:
-        report = self._journal.report
+        report = self.journal.report
         report.seconds = clock.current().now() - self._began_at
+        report.pending = self.journal.pending
         if self._listener is not None:
             returned = self._listener(report)
             if inspect.isawaitable(returned):
@@ -311,43 +393,3 @@ def write_output(output: object) -> object:
     raise InvalidInput(
         f"the answer is a {type(output).__name__}, which is no JSON; have the chain end with a text or data"
     )
-
-
-FAILED = 1
-
-
-class FailureStreak:
-    """Counts rows that failed in a row, in the order in which they were asked for, whichever ended first.
-
-    By their ends quick failures would make up a row of their own, while slow answers are still to come.
-
-    Args:
-        longest: so many are too many; None: any number is well.
-    """
-
-    def __init__(self, longest: int | None) -> None:
-        self._longest = longest
-        self._outcomes = bytearray()
-
-    def begin(self) -> int:
-        """Return the place of a row that is asked for now."""
-        if self._longest is not None:
-            self._outcomes.append(0)
-        return len(self._outcomes) - 1
-
-    def fail(self, place: int) -> bool:
-        """Note that a row failed.
-
-        Returns:
-            whether it is one of too many.
-        """
-        if self._longest is None:
-            return False
-        outcomes = self._outcomes
-        outcomes[place] = FAILED
-        first = last = place
-        while first > 0 and outcomes[first - 1] == FAILED and last - first + 1 < self._longest:
-            first -= 1
-        while last + 1 < len(outcomes) and outcomes[last + 1] == FAILED and last - first + 1 < self._longest:
-            last += 1
-        return last - first + 1 >= self._longest

@@ -14,7 +14,7 @@ from hocket._runtime.mode import ASYNC, BLOCKING, Mode
 from hocket.callbacks.base_manager import BaseCallbackManager, Callbacks, as_own_manager, list_handlers
 from hocket.callbacks.events import emit, listeners
 from hocket.callbacks.handler_mixins import Metadata, Serialized
-from hocket.callbacks.run_listeners import BaseRunManager, ambient_handlers, has_ambient_handlers, sync_face
+from hocket.callbacks.run_listeners import BaseRunManager, ambient_handlers, has_ambient_handlers, is_silent, sync_face
 from hocket.callbacks.stdout import DebugCallbackHandler, StdOutCallbackHandler
 from hocket.messages import BaseMessage
 from hocket.messages.base import copy_containers
@@ -218,6 +218,8 @@ class _Manager(BaseCallbackManager):
         Raises:
             InvalidInput: callbacks are neither a list of handlers nor a manager.
         """
+        if is_silent.get():
+            return cls([])
         handed_on = None if type(inheritable_callbacks) is list else as_own_manager(inheritable_callbacks)
         if handed_on is not None:
             manager = handed_on.copy_as(cls)

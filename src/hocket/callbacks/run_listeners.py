@@ -31,6 +31,7 @@ __all__ = [
     "Listening",
     "ambient_handlers",
     "has_ambient_handlers",
+    "is_silent",
     "register_configure_hook",
     "register_handler",
     "sync_face",
@@ -62,6 +63,9 @@ _OFF = ("", "0", "false", "False")
 
 current_parent: ContextVar[Any] = ContextVar("hocket_parent", default=None)
 """The callback manager of the run that the current code belongs to."""
+
+is_silent: ContextVar[bool] = ContextVar("hocket_silent", default=False)
+"""Whether runs that begin here are told to nobody: they are made again, later, for all to hear."""
 
 
 class Listening:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Field, SkipValidation, field_validator, model_v
 
 from hocket import globals as settings
 from hocket._metering.attempt import LedgerLike
-from hocket._pipeline.accounts import BudgetLike, find_books, make_budget_reservers
+from hocket._pipeline.accounts import BudgetLike, make_reservers
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.cache_key import model_key
 from hocket._pipeline.call import NO_LIMITS, CallLimits, Next
@@ -309,9 +309,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
     def _compose_attempts(self) -> Next:
         """Return what makes a real request, out of this model's fields."""
         places = None if self.max_in_flight is None else self._places
-        return compose_attempts(
-            self.rate_limiter, places, [*make_budget_reservers(self.budget), *find_books(self.ledger)]
-        )
+        return compose_attempts(self.rate_limiter, places, make_reservers(self.budget, self.ledger))
 
     @property
     def _places(self) -> ConcurrencyLimiter:

@@ -8,11 +8,12 @@ import functools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hocket._pipeline.call import Next
+from hocket._pipeline.accounts import make_reservers
+from hocket._pipeline.call import Call, Next
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.portal import run_in_portal
 from hocket.errors import HocketError, InvalidInput, Unsupported
@@ -32,9 +33,13 @@ from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel
 from hocket.remote.options import CallFields
+from hocket.remote.row_wire import with_row_wire
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.remote.tool_results import fit_results
 from hocket.tokens.token_count import TokenCount
+
+if TYPE_CHECKING:
+    from hocket.remote.batch_api import BatchAPI
 
 __all__ = ["RemoteChatModel"]
 
@@ -166,8 +171,17 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             return super().get_num_tokens_from_messages(messages, tools)
         return run_in_portal(functools.partial(self.aget_num_tokens_from_messages, messages, tools, exact=True))
 
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI | None":
+        """Return the batch endpoint for requests like this one; None: the provider has none."""
+        return None
+
     def _compose_attempts(self) -> Next:
-        return with_handover(super()._compose_attempts())
+        return with_handover(with_row_wire(super()._compose_attempts(), make_reservers(self.budget, self.ledger)))
+
+    def _write_call(self, call: Call) -> HTTPRequest:
+        """Return the request of a call that has been adapted, for one answer in one piece."""
+        request = call.request
+        return self._write(request.prompts[0], self._merge_options(request.stop, request.params), stream=False)
 
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from hocket._secrets import unwrap_secret, wrap_secrets
 from hocket.errors import InvalidInput
@@ -19,14 +19,12 @@ from hocket.messages.content import FieldsView
 from hocket.profiles import ModelProfile, find_profile
 from hocket.remote.endpoint import Headers
 from hocket.remote.options import CallFields, make_call_options, merge_fields
-from hocket.remote.service import RemoteService
-from hocket.retries import RetryPolicy, RetryPolicyLike
-from hocket.timeouts import HTTP_TIMEOUT, TimeoutLike
+from hocket.remote.retrying_service import RetryingService
 
 __all__ = ["RemoteModel"]
 
 
-class RemoteModel(RemoteService):
+class RemoteModel(RetryingService):
     """A model behind HTTP.
 
     A provider names the class of its options in ``_options``, and inherits the model from it, so that each option may be
@@ -37,9 +35,6 @@ class RemoteModel(RemoteService):
             20 minutes for all of a call.
         retry: by default three attempts in all.
     """
-
-    timeout: TimeoutLike | None = Field(default=HTTP_TIMEOUT, repr=False)
-    retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
 
     _options: ClassVar[type[BaseModel]] = BaseModel
     """What options there are: a `ChatOptions` or `TextOptions`, or a pydantic class with some of their fields.

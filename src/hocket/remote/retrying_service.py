@@ -1,4 +1,4 @@
-"""A service whose requests are tried again by themselves, without a model's pipeline: for embeddings and rerankers."""
+"""A service whose requests are tried again by themselves, without a model's pipeline: embeddings, rerankers, batches."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar

@@ -1,0 +1,119 @@
+"""What the journal knows of a batch at the provider: its lines, and which of its rows have theirs.
+
+Three lines tell of a batch. The first is on the disk before anything is sent; the second says the same, and the server's
+name for it; the last is written when all its rows are done with, or open again.
+"""
+
+import base64
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["BatchEntry", "is_batch_line"]
+
+MOST_ROWS = 1_000_000
+"""Rows that a line may name: more are none of ours."""
+
+
+@dataclass
+class BatchEntry:
+    """A batch that has not come to its end.
+
+    Attributes:
+        key: hocket's name for it, which the server repeats.
+        provider: the provider's name.
+        numbers: of its rows, sorted. digests: of what they ask, in the same order.
+        at: when it was written down, in seconds since 1970.
+        id: the server's name for it; None: not known, and perhaps there is none.
+        sent_at: when the last request was sent that may have made it.
+    """
+
+    key: str
+    provider: str
+    numbers: Sequence[int]
+    digests: Sequence[int]
+    at: float
+    id: str | None = None
+    sent_at: float = 0.0
+    _done: bytearray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sent_at = self.sent_at or self.at
+        self._done = bytearray(len(self.numbers))
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> "BatchEntry":
+        """Return the batch that a first line tells of.
+
+        Raises:
+            ValueError, TypeError, KeyError: it is none.
+        """
+        numbers = array("Q")
+        for first, last in data["rows"]:
+            if not 0 <= first <= last < first + MOST_ROWS or len(numbers) > MOST_ROWS or (numbers and first <= numbers[-1]):
+                raise ValueError("the rows of a batch are not in order")
+            numbers.extend(range(first, last + 1))
+        digests = array("I")
+        digests.frombytes(base64.b64decode(data["digests"]))
+        if len(digests) != len(numbers):
+            raise ValueError("a batch has another number of digests than of rows")
+        id = None if data.get("id") is None else str(data["id"])
+        return cls(str(data["batch"]), str(data["provider"]), numbers, digests, float(data["at"]), id)
+
+    def write(self) -> dict[str, Any]:
+        """Return the first line, or the second, where the server's name is known."""
+        digests = base64.b64encode(array("I", self.digests).tobytes()).decode()
+        return {
+            "batch": self.key,
+            **({} if self.id is None else {"id": self.id}),
+            "provider": self.provider,
+            "rows": _join(self.numbers),
+            "count": len(self.numbers),
+            "at": self.at,
+            "digests": digests,
+        }
+
+    def digest(self, row: int) -> int | None:
+        """Return the digest of a row that waits for its answer in this batch; None: it does not."""
+        place = self._find(row)
+        return None if place is None or self._done[place] else self.digests[place]
+
+    def finish(self, row: int) -> None:
+        """Note that a row has its line."""
+        place = self._find(row)
+        if place is not None:
+            self._done[place] = 1
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for their answer."""
+        return len(self._done) - sum(self._done)
+
+    def _find(self, row: int) -> int | None:
+        place = bisect_left(self.numbers, row)
+        return place if place < len(self.numbers) and self.numbers[place] == row else None
+
+
+def is_batch_line(data: Mapping[str, Any]) -> bool:
+    """Whether a line tells of a batch, or of the name by which budgets know the rows of this file."""
+    try:
+        if "batch" in data:
+            return "end" in data or "sent_at" in data or bool(BatchEntry.read(data).numbers)
+        return isinstance(data.get("reservations"), str)
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _join(numbers: Iterable[int]) -> list[list[int]]:
+    """Return sorted numbers as ranges: the first and the last one of each."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ranges
+
+

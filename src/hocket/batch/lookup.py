@@ -1,0 +1,81 @@
+"""Is there a batch already? Asked where it is not known whether one was made: a reply was lost, or a process was killed."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+
+from pydantic_core import from_json
+
+from hocket.batch.entry import BatchEntry
+from hocket.batch.journal import Journal
+from hocket.errors import LLMError
+from hocket.remote.batch_api import BatchState
+from hocket.remote.batch_client import BatchClient
+
+__all__ = ["find_batch"]
+
+LONGEST_SKEW = 3600.0
+"""Seconds by which a provider's clock may be behind ours."""
+
+NAMELESS_SKEW = 300.0
+"""The same, where each batch of that time has to be looked into."""
+
+_log = logging.getLogger("hocket.batch")
+
+
+async def find_batch(
+    client: BatchClient, entry: BatchEntry, journal: Journal, pause: Callable[[], Awaitable[None]]
+) -> BatchState | None:
+    """Return the state of a batch that its provider has; None: it has none.
+
+    Args:
+        client: asks the provider.
+        entry: of the batch.
+        journal: of the file that it is for, which knows the other batches.
+        pause: waits between two looks at a batch that is under way.
+    """
+    states = await client.list(entry.at - LONGEST_SKEW)
+    if not client.api.shows_keys:
+        return await _find_nameless(client, entry, journal, states, pause)
+    ours = sorted((state for state in states if state.key == entry.key), key=lambda state: state.created_at)
+    for other in ours[1:]:
+        _log.warning("there are two batches %s; %s is cancelled, and may have to be paid", entry.key, other.id)
+        await client.cancel(other.id)
+    return ours[0] if ours else None
+
+
+async def _find_nameless(
+    client: BatchClient,
+    entry: BatchEntry,
+    journal: Journal,
+    states: list[BatchState],
+    pause: Callable[[], Awaitable[None]],
+) -> BatchState | None:
+    """Look into each batch that may be it: the lines of its results say whose it is, so it has to end first."""
+    for found in states:
+        is_near = found.created_at >= entry.at - NAMELESS_SKEW and found.total == len(entry.numbers)
+        if not is_near or found.id in journal.batch_ids:
+            continue
+        state = found
+        while state.state == "running":
+            await pause()
+            state = await client.get(state.id)
+        if await _read_key(client, state) == entry.key:
+            return state
+    return None
+
+
+async def _read_key(client: BatchClient, state: BatchState) -> str | None:
+    """Return the key in the first line of the results."""
+    for place in state.results:
+        try:
+            async with aclosing(client.fetch(place)) as lines:
+                async for line in lines:
+                    id, _ = client.api.read_line(from_json(line) if isinstance(line, bytes) else line)
+                    return id.rpartition("-")[0]
+        except LLMError as error:
+            if error.status != 404:
+                raise
+        except (ValueError, TypeError, KeyError, AttributeError):
+            pass
+    return None

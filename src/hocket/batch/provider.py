@@ -1,0 +1,493 @@
+"""Rows that a provider's batches answer: written, submitted, waited for, looked for, read.
+
+A batch is in the journal before anything of it is sent. No provider takes a key by which it would know a request that comes
+twice, so whatever is not clearly refused may have been taken: who does not know looks at the provider's list first, and
+submits again only what is not there. What a batch left unanswered is open again when the batch has ended, and goes into
+another one.
+
+A batch holds 32 MB at most, though some providers take more: it is in memory once, and what fails costs less.
+"""
+
+import contextlib
+import logging
+import random
+import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NamedTuple
+
+import anyio
+from anyio.abc import TaskGroup
+from pydantic_core import from_json
+
+from hocket._metering.batch_place import BatchPlace
+from hocket._runtime import clock
+from hocket._runtime.clock import Alarm
+from hocket._runtime.mode import ASYNC
+from hocket.batch.entry import BatchEntry
+from hocket.batch.errors import BatchExpired, BatchFailed, BatchPending, ResumeMismatch
+from hocket.batch.lookup import find_batch
+from hocket.batch.route import Route, find_client
+from hocket.batch.run import BatchRun
+from hocket.batch.wire import GivingWire, RequestTaken, RowUnanswered, TakingWire, run_row, take_request
+from hocket.errors import InvalidInput, InvalidReply, LLMError, Unsupported
+from hocket.http.request import HTTPReply
+from hocket.remote.batch_api import BatchState
+from hocket.remote.batch_client import BatchClient
+
+__all__ = ["ProviderBatches"]
+
+MOST_BYTES = 32_000_000
+MOST_TRIES = 3
+"""Batches that a row may be in, and times that its results are fetched."""
+
+FIRST_POLL, GROWTH, LAST_POLL = 1.0, 1.5, 60.0
+"""Seconds between two looks at a batch, and how they grow."""
+
+FULL_PAUSE = 300.0
+"""Seconds until a batch is submitted again that a provider had no room for."""
+
+LISTS_LAG = 60.0
+"""Seconds after which a batch is in its provider's list."""
+
+_log = logging.getLogger("hocket.batch")
+
+
+class _Row(NamedTuple):
+    number: int
+    digest: int
+    row: Any
+
+
+class _Chunk:
+    """Rows that will be a batch."""
+
+    def __init__(self, client: BatchClient, provider: str) -> None:
+        self.client = client
+        self.provider = provider
+        self.key = f"hk{secrets.token_hex(6)}"
+        self.rows: list[tuple[_Row, bytes]] = []
+        self.size = 0
+
+    def add(self, one: _Row, line: bytes) -> None:
+        self.rows.append((one, line))
+        self.size += len(line)
+
+    def encode(self, one: _Row, content: bytes) -> bytes:
+        return self.client.api.encode_line(f"{self.key}-{one.number}", content)
+
+
+class _Submission:
+    """A batch, and those of its rows that wait for their answers."""
+
+    def __init__(self, entry: BatchEntry, client: BatchClient | None = None, rows: Iterable[_Row] = ()) -> None:
+        self.entry = entry
+        self.client = client
+        self.rows = {one.number: one for one in rows}
+        self.is_begun = client is not None
+
+
+class _NotNow(Exception):
+    """The time to wait is over, or the run ends: what is under way is left to the next one."""
+
+
+class ProviderBatches:
+    """The batches of one run (`hocket.batch.run.Batches`).
+
+    Args:
+        run: the run.
+        route: how rows are asked. If live, only batches of earlier runs are followed to their end.
+    """
+
+    _waiting: TaskGroup
+    _places: anyio.Semaphore
+
+    def __init__(self, run: BatchRun[Any], route: Route) -> None:
+        self._run = run
+        self._route = route
+        self._journal = run.journal
+        self._ends_at = None if route.wait is None else clock.current().now() + route.wait
+        self._chunks: dict[object, _Chunk] = {}
+        self._earlier = {key: _Submission(entry) for key, entry in run.journal.batches.items()}
+        self._tries: dict[int, int] = {}
+        self._turn = anyio.Lock()  # of what is submitted: it is in memory, and another one is being filled meanwhile
+        self._room = anyio.Event()
+        self._has_all_rows = False
+
+    # -- rows (`hocket.batch.run.Batches`)
+
+    def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
+        """Begin."""
+        self._waiting = waiting
+        self._places = anyio.Semaphore(max_concurrency)
+        for earlier in self._earlier.values():
+            if not earlier.entry.waiting:  # all its rows have their lines, and only its own last one is missing
+                waiting.start_soon(self._guard, self._end, earlier, "read")
+
+    def adopt(self, number: int, digest: int, row: Any) -> bool:
+        """Take a row that waits for its answer in a batch of an earlier run; whether it is one."""
+        found = self._journal.find_batch(number)
+        if found is None or found[0].key not in self._earlier:
+            return False
+        entry, expected = found
+        if digest != expected:
+            if not self._journal.allows_mismatch:
+                raise ResumeMismatch(
+                    f"row {number} of {self._journal.path} asks something else than in the batch {entry.id or entry.key} "
+                    'that is under way; give the rows of the first run, in its order, or on_mismatch="redo" to ask again'
+                )
+            entry.finish(number)
+            return False
+        earlier = self._earlier[entry.key]
+        earlier.rows[number] = _Row(number, digest, row)
+        if len(earlier.rows) == entry.waiting:
+            self._follow_earlier(earlier)
+        return True
+
+    async def put(self, number: int, digest: int, row: Any) -> None:
+        """Take a row that is to be asked."""
+        await self._guard(self._put, _Row(number, digest, row))
+
+    async def submit_rest(self) -> None:
+        """Submit what is left, and follow the batches of earlier runs of which not all rows were given."""
+        self._has_all_rows = True
+        for earlier in self._earlier.values():
+            if earlier.rows and not earlier.is_begun:
+                self._follow_earlier(earlier)
+        await self._guard(self._submit_all)
+
+    def finish(self) -> None:
+        """Say in the report what is still under way."""
+        report = self._journal.report
+        report.pending = self._journal.pending
+        if report.pending and report.stopped is None:
+            count = sum(bool(entry.waiting) for entry in self._journal.batches.values())
+            report.stopped = BatchPending(
+                f"{report.pending} rows are under way in {count} batch{'es' * (count > 1)} at the provider; the same call "
+                "collects them, and cancel_batch ends them"
+            )
+
+    async def _guard(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
+        """Do something, and have an error end the run. What is under way is then left to the next run."""
+        try:
+            if not self._run.stopping.is_set():
+                await work(*args)
+        except _NotNow:
+            pass
+        except Exception as error:
+            self._run.stop(error)
+
+    # -- from a row to a batch
+
+    async def _put(self, one: _Row) -> None:
+        number, digest, row = one
+        if self._route.via == "live":
+            return await self._run.ask(number, digest, row)
+        place = await self._place(number)
+        taken: RequestTaken | None = None
+        with contextlib.suppress(Exception):  # it is raised again, for all to hear
+            taken = await take_request(self._run.model, row, place)
+        if taken is None:  # a cache has the answer, or a step fails
+            try:
+                return await self._run.ask(
+                    number, digest, row, lambda row: run_row(self._run.model, row, TakingWire(place))
+                )
+            except RequestTaken as error:  # the cache has lost it
+                taken = error
+        await self._add(one, taken)
+
+    async def _add(self, one: _Row, taken: RequestTaken) -> None:
+        request, model = taken.request, taken.model
+        group = request.url, tuple(sorted(request.headers.items())), taken.name, model.api_key
+        chunk = self._chunks.get(group)
+        if chunk is None:
+            api = model._batch_api(request)  # pyright: ignore[reportPrivateUsage]  # a hook
+            if api is None:
+                raise Unsupported(
+                    f"{type(model).__name__} has no batch endpoint; leave via out: rows are then asked live",
+                    provider=model._provider,  # pyright: ignore[reportPrivateUsage]
+                )
+            chunk = self._chunks[group] = _Chunk(BatchClient(model, api), model._provider)  # pyright: ignore[reportPrivateUsage]
+        api = chunk.client.api
+        line, most = chunk.encode(one, request.content), min(api.max_bytes, MOST_BYTES)
+        if len(line) > most:
+            return await self._fail(
+                one, InvalidInput(f"the row's request has {len(line)} bytes, and a batch takes {most}; ask it live")
+            )
+        if chunk.rows and (len(chunk.rows) >= api.max_rows or chunk.size + len(line) > most):
+            full, chunk = chunk, _Chunk(chunk.client, chunk.provider)
+            self._chunks[group] = chunk
+            chunk.add(one, chunk.encode(one, request.content))
+            return await self._submit(full)
+        chunk.add(one, line)
+
+    async def _submit_all(self) -> None:
+        while self._chunks:
+            await self._submit(self._chunks.pop(next(iter(self._chunks))))
+
+    async def _submit(self, chunk: _Chunk) -> None:
+        """Write a batch down and submit it."""
+        async with self._turn:
+            chunk.rows.sort(key=lambda pair: pair[0].number)
+            rows, lines = [one for one, _ in chunk.rows], [line for _, line in chunk.rows]
+            chunk.rows.clear()
+            numbers, digests = [one.number for one in rows], [one.digest for one in rows]
+            entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, clock.current().time())
+            await ASYNC.call_sync(self._journal.begin_batch, entry)
+            submission = _Submission(entry, chunk.client, rows)
+            state = await self._create(submission, chunk.client, lines)
+        self._waiting.start_soon(self._guard, self._follow, submission, chunk.client, state)
+
+    async def _create(self, submission: _Submission, client: BatchClient, lines: list[bytes]) -> BatchState:
+        """Return the state of a batch that is there now: made, or found where it is not known whether one was made."""
+        entry, tries = submission.entry, 0
+        while True:
+            try:
+                file = await client.upload(entry.key, lines)
+                entry.sent_at = clock.current().time()
+                await ASYNC.call_sync(self._journal.mark_sent, entry)
+                state = await client.create(entry.key, lines, file)
+                break
+            except LLMError as error:
+                is_full = error.provider_code in client.api.full_words
+                if not is_full and _is_refused(error):
+                    await self._end(submission, "refused")
+                    raise _explain_refusal(error, client) from error
+                tries += not is_full
+                if tries > MOST_TRIES:
+                    raise
+                pause = error.retry_after or 2.0**tries
+            await (self._wait_for_room() if is_full else self._pause(pause))
+            if (found := await self._look(submission, client)) is not None:
+                state = found
+                break
+        await ASYNC.call_sync(self._journal.name_batch, entry, state.id)
+        return state
+
+    async def _look(self, submission: _Submission, client: BatchClient) -> BatchState | None:
+        """Look for a batch that may have been made: twice, for lists lag."""
+        entry = submission.entry
+        state = await find_batch(client, entry, self._journal, lambda: self._pause(LAST_POLL))
+        left = entry.sent_at + LISTS_LAG - clock.current().time()
+        if state is None and left > 0:
+            await self._pause(left)
+            state = await find_batch(client, entry, self._journal, lambda: self._pause(LAST_POLL))
+        return state
+
+    # -- from a batch to its rows
+
+    def _follow_earlier(self, earlier: _Submission) -> None:
+        earlier.is_begun = True
+        self._waiting.start_soon(self._guard, self._find_earlier, earlier)
+
+    async def _find_earlier(self, earlier: _Submission) -> None:
+        """Follow a batch of an earlier run, if it was made; else its rows are open."""
+        entry = earlier.entry
+        client = find_client(self._run.model, entry.provider)
+        if client is None:
+            raise InvalidInput(
+                f"the batch {entry.id or entry.key} in {self._journal.path} is one of {entry.provider}, and the chain has "
+                "no model of that provider that could be asked for it"
+            )
+        state: BatchState | None = None
+        if entry.id is None:
+            state = await self._look(earlier, client)
+            if state is None:
+                await self._end(earlier, "not sent")
+                return await self._ask_again(earlier.rows.values(), is_try=False)
+            await ASYNC.call_sync(self._journal.name_batch, entry, state.id)
+        await self._follow(earlier, client, state)
+
+    async def _follow(self, submission: _Submission, client: BatchClient, state: BatchState | None) -> None:
+        """Wait for the end of a batch, read what it has, and ask again for the rest."""
+        entry = submission.entry
+        state = await self._wait(entry, client, state)
+        if state is not None and state.state == "failed":
+            await self._end(submission, state.word or "failed")
+            if state.word not in client.api.full_words:
+                raise BatchFailed(
+                    f"{entry.provider} refused a batch of {len(entry.numbers)} rows: {state.message or state.word}; its "
+                    "rows are open: when that is mended, run it again"
+                )
+            await self._wait_for_room()
+            return await self._ask_again(submission.rows.values(), is_try=False)
+        rest = list(submission.rows.values()) if state is None else await self._collect(submission, client, state)
+        if self._run.stopping.is_set():
+            return
+        await self._end(submission, "gone" if state is None else state.word or "ended")
+        await self._ask_again(rest)
+
+    async def _wait(self, entry: BatchEntry, client: BatchClient, state: BatchState | None) -> BatchState | None:
+        """Return the last state of a batch; None: its provider knows it no more."""
+        pause = FIRST_POLL
+        while True:
+            if state is not None:
+                if state.state != "running":
+                    return state
+                await self._pause(pause * random.uniform(0.8, 1.2))
+                pause = min(pause * GROWTH, LAST_POLL)
+            try:
+                state = await client.get(str(entry.id))
+            except LLMError as error:
+                if error.status == 404:
+                    _log.warning("the batch %s is gone; its rows are asked again, and may have been paid", entry.id)
+                    return None
+                if not _may_pass(error):
+                    raise
+                _log.warning("the batch %s cannot be asked for, and is later: %s", entry.id, error)
+                await self._pause(pause)
+                pause = min(pause * GROWTH, LAST_POLL)
+
+    async def _collect(self, submission: _Submission, client: BatchClient, state: BatchState) -> list[_Row]:
+        """Read the results of a batch; return the rows that it left open."""
+        left, unreached, rest = dict(submission.rows), set[int](), list[_Row]()
+        for number in range(MOST_TRIES):
+            if number:
+                await self._pause(FIRST_POLL * 2**number)
+            async with anyio.create_task_group() as reading:
+                for place in state.results:
+                    error = await self._read_results(submission, client, place, left, unreached, rest, reading)
+                    if error is not None:
+                        _log.warning("the results of the batch %s broke off: %s", submission.entry.id, error)
+            if len(submission.rows) - len(left) + len(unreached) >= min(state.done, len(submission.rows)):
+                break
+        else:
+            _log.warning(
+                "%d rows of the batch %s are not in its results; they are asked again, and may have been paid",
+                len(left) - len(unreached),
+                submission.entry.id,
+            )
+        return [*rest, *left.values()]
+
+    async def _read_results(
+        self,
+        submission: _Submission,
+        client: BatchClient,
+        place: str,
+        left: dict[int, _Row],
+        unreached: set[int],
+        rest: list[_Row],
+        reading: TaskGroup,
+    ) -> LLMError | None:
+        """Read one file of results; return what it broke off with."""
+        try:
+            async with contextlib.aclosing(client.fetch(place)) as lines:
+                async for line in lines:
+                    try:
+                        id, reply = client.api.read_line(from_json(line) if isinstance(line, bytes) else line)
+                        key, _, text = id.rpartition("-")
+                        number = int(text)
+                    except Exception:  # that row counts as not come to
+                        _log.warning("a line of the results of the batch %s cannot be read", submission.entry.id)
+                        continue
+                    if key != submission.entry.key or number not in left:
+                        _log.warning("the results of the batch %s have a row %s that waits for none", submission.entry.id, id)
+                    elif reply is None:
+                        unreached.add(number)
+                    elif self._run.stopping.is_set():
+                        return None
+                    else:
+                        await self._places.acquire()
+                        reading.start_soon(self._read_row, submission.entry, left.pop(number), reply, rest)
+        except LLMError as error:
+            if error.status != 404 and not _may_pass(error):
+                raise
+            return error
+        return None
+
+    async def _read_row(self, entry: BatchEntry, one: _Row, reply: HTTPReply, rest: list[_Row]) -> None:
+        """Run the chain for a row that has its reply."""
+        tries = self._tries.get(one.number, 0) + 1
+        is_live = self._route.retry_via == "live"
+        wire = GivingWire(
+            reply, await self._place(one.number, entry), is_live=is_live, is_last=not is_live and tries >= MOST_TRIES
+        )
+        try:
+            await self._run.ask(*one, lambda row: run_row(self._run.model, row, wire), tries)
+        except RowUnanswered:
+            rest.append(one)
+        finally:
+            self._places.release()
+
+    async def _ask_again(self, rows: Iterable[_Row], *, is_try: bool = True) -> None:
+        """Ask for rows that a batch left open, where they are asked again."""
+        async with anyio.create_task_group() as asking:
+            for one in rows:
+                tries = self._tries[one.number] = self._tries.get(one.number, 0) + is_try
+                if is_try and self._route.retry_via == "live":
+                    await self._places.acquire()
+                    asking.start_soon(self._ask_live, one)
+                elif tries < MOST_TRIES:
+                    await self._put(one)
+                else:
+                    await self._fail(
+                        one, BatchExpired(f"{tries} batches ended before the provider came to this row; run it again")
+                    )
+        if self._has_all_rows:
+            await self._submit_all()
+
+    async def _ask_live(self, one: _Row) -> None:
+        try:
+            await self._run.ask(*one)
+        finally:
+            self._places.release()
+
+    async def _fail(self, one: _Row, error: Exception) -> None:
+        """Write an error for a row, and give back what budgets hold for it."""
+        with contextlib.suppress(Exception):
+            await take_request(self._run.model, one.row, await self._place(one.number), is_refund=True)
+
+        async def fail(row: object) -> None:
+            raise error
+
+        await self._run.ask(*one, fail)
+
+    # -- what all share
+
+    async def _place(self, number: int, entry: BatchEntry | None = None) -> BatchPlace:
+        name = await ASYNC.call_sync(self._journal.name_reservations)
+        now = clock.current().time()
+        return BatchPlace("" if entry is None else entry.key, f"{name}-{number}", now if entry is None else entry.at)
+
+    async def _end(self, submission: _Submission, word: str) -> None:
+        """Write down the end of a batch, once the lines of its rows are on the disk. One whose rows were not all given stays."""
+        if submission.entry.waiting <= len(submission.rows):
+            await ASYNC.call_sync(self._journal.end_batch, submission.entry, word)
+        self._room.set()
+        self._room = anyio.Event()
+
+    async def _wait_for_room(self) -> None:
+        """Wait until a batch of this run has ended, or for five minutes."""
+        with Alarm() as alarm:
+            alarm.set(FULL_PAUSE)
+            await self._pause(FULL_PAUSE, self._room)
+
+    async def _pause(self, seconds: float, event: anyio.Event | None = None) -> None:
+        """Wait, at most until the time to wait is over."""
+        now = clock.current().now()
+        if self._run.stopping.is_set() or (self._ends_at is not None and now >= self._ends_at):
+            raise _NotNow
+        with Alarm() as alarm:
+            alarm.set(seconds if self._ends_at is None else min(seconds, self._ends_at - now))
+            await (self._run.stopping if event is None else event).wait()
+        if self._run.stopping.is_set():
+            raise _NotNow
+
+
+def _is_refused(error: LLMError) -> bool:
+    """Whether a provider has certainly not taken what it was sent."""
+    return not error.was_sent or (
+        error.status is not None and 400 <= error.status < 500 and error.status not in (408, 409, 429)
+    )
+
+
+def _may_pass(error: LLMError) -> bool:
+    """Whether it may go well later."""
+    return error.retryable or isinstance(error, InvalidReply)
+
+
+def _explain_refusal(error: LLMError, client: BatchClient) -> LLMError:
+    if error.status not in (404, 405):
+        return error
+    return Unsupported(
+        f"the server knows no batches ({error}); leave via out: rows are then asked live", provider=error.provider
+    )
