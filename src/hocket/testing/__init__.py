@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from hocket.testing.server import (
         AnthropicFormat,
+        BatchPlan,
         Body,
         CohereFormat,
         Cut,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnthropicFormat",
+    "BatchPlan",
     "Body",
     "CassetteMiss",
     "CohereFormat",
@@ -84,7 +86,7 @@ __all__ = [
 
 _LATER = {
     "conformance": "ChatHistoryConformance ChatModelConformance RemoteChatModelConformance VectorStoreConformance",
-    "server": "AnthropicFormat Body CohereFormat Cut Events GoogleFormat Hangup MistralFormat OllamaFormat "
+    "server": "AnthropicFormat BatchPlan Body CohereFormat Cut Events GoogleFormat Hangup MistralFormat OllamaFormat "
     "OpenAIFormat OpenAIResponsesFormat ReceivedRequest Reply Server Split Status Stream Vectors serve",
 }
 

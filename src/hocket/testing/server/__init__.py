@@ -15,6 +15,7 @@ sent). In a thread it always waits in real time, because a clock cannot see that
 """
 
 from hocket.testing.server.anthropic import AnthropicFormat
+from hocket.testing.server.batches import ScriptedBatches
 from hocket.testing.server.behaviours import (
     Behaviour,
     Body,
@@ -44,11 +45,13 @@ from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.openai_responses import OpenAIResponsesFormat
 from hocket.testing.server.reply_content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.server import Script, Server, serve
+from hocket.testing.server.submitted_batch import BatchPlan, SubmittedBatch, SubmittedRow
 from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
 
 __all__ = [
     "Answer",
     "AnthropicFormat",
+    "BatchPlan",
     "Behaviour",
     "Bill",
     "Body",
@@ -68,12 +71,15 @@ __all__ = [
     "ReplyContent",
     "ReplyEvents",
     "Script",
+    "ScriptedBatches",
     "ScriptedToolCall",
     "Server",
     "Split",
     "Status",
     "Step",
     "Stream",
+    "SubmittedBatch",
+    "SubmittedRow",
     "VectorContent",
     "Vectors",
     "Wait",

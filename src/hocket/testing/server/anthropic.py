@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, cast
 
 from hocket.messages.content import Fields, FieldsView
+from hocket.testing.server.batch_formats import AnthropicBatchFormat, BatchFormat
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.reply_content import ReplyContent, write_arguments
@@ -39,6 +40,7 @@ class AnthropicFormat(Format):
     """
 
     ping: ClassVar[bytes] = write_event({"type": "ping"}, "ping")
+    batches: ClassVar[BatchFormat | None] = AnthropicBatchFormat()
 
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models

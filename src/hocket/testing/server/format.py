@@ -14,6 +14,7 @@ from typing import Any, ClassVar, cast
 from pydantic_core import from_json, to_json
 
 from hocket.errors import InvalidInput
+from hocket.testing.server.batch_formats import BatchFormat
 from hocket.testing.server.reply_content import ReplyContent, VectorContent
 from hocket.testing.server.wire import Answer, ReceivedRequest
 
@@ -63,11 +64,13 @@ class Format(ABC):
         prefix: what a client's base URL has after the host: ``/v1``.
         stream_type: the media type of a stream.
         ping: what a stream carries that says nothing; a format without such a thing leaves it empty.
+        batches: the words of the provider's batch endpoints; None: it has none.
     """
 
     prefix: ClassVar[str] = ""
     stream_type: ClassVar[str] = "text/event-stream; charset=utf-8"
     ping: ClassVar[bytes] = b": ping\n\n"
+    batches: ClassVar[BatchFormat | None] = None
 
     @abstractmethod
     def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:

@@ -4,11 +4,13 @@ Nothing about an answer depends on chance or on the time.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic_core import from_json
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
+from hocket.testing.server.batch_formats import BatchFormat, GoogleBatchFormat
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import (
     Format,
@@ -44,6 +46,8 @@ class GoogleFormat(Format):
     Args:
         models: what ``GET /v1/models`` lists, beside the script; None: that is part of the script too.
     """
+
+    batches: ClassVar[BatchFormat | None] = GoogleBatchFormat()
 
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models

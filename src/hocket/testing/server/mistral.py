@@ -6,10 +6,11 @@ message or a part with a key that the API does not know is a problem of the test
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
+from hocket.testing.server.batch_formats import BatchFormat, MistralBatchFormat
 from hocket.testing.server.format import ReplyEvents, WholeReply, cut_text, read_body, write_event
 from hocket.testing.server.openai import OpenAIFormat
 from hocket.testing.server.reply_content import ReplyContent
@@ -51,6 +52,8 @@ class MistralFormat(OpenAIFormat):
     Args:
         models: what ``GET /v1/models`` lists; see `OpenAIFormat`.
     """
+
+    batches: ClassVar[BatchFormat | None] = MistralBatchFormat()
 
     def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
         """Return a chat completion.

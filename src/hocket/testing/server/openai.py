@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import Any, ClassVar
 
 from hocket.errors import InvalidInput
+from hocket.testing.server.batch_formats import BatchFormat
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import (
     Format,
@@ -52,6 +53,7 @@ class OpenAIFormat(Format):
     """
 
     prefix: ClassVar[str] = "/v1"
+    batches: ClassVar[BatchFormat | None] = BatchFormat()
 
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models

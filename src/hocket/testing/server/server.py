@@ -20,6 +20,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime import clock
 from hocket._runtime.detached import call_soon, spawn
 from hocket.errors import InvalidInput, ScriptExhausted
+from hocket.testing.server.batches import ScriptedBatches
 from hocket.testing.server.behaviours import Behaviour, Reply, Status
 from hocket.testing.server.connection import ServedConnection
 from hocket.testing.server.format import Format
@@ -43,6 +44,7 @@ class Server:
         connections: how many were ever opened.
         open_connections: how many are open.
         tokens_billed: what the answers have cost: the prompt when an answer begins, a stream's output as it is sent.
+        batches: what its batch endpoints do, and what was submitted to them.
     """
 
     def __init__(self, format: Format, script: Script) -> None:
@@ -51,6 +53,7 @@ class Server:
         self.connections: int = 0
         self.open_connections: int = 0
         self.tokens_billed: int = 0
+        self.batches = ScriptedBatches(format, partial(self._try, self._follow_script), self._bill)
         self._format = format
         self._next = _choose_behaviours(script)
         self._bells: list[Callable[[], object]] = []
@@ -202,14 +205,20 @@ class Server:
     def _answer(self, request: ReceivedRequest) -> Answer:
         request = replace(request, at=clock.current().now())
         self.requests.append(request)
+        answer = self._try(self._choose_answer, request)
+        self._ring_bells()
+        return answer
+
+    def _try(self, way: Callable[[ReceivedRequest], Answer], request: ReceivedRequest) -> Answer:
         try:
-            answer = self._format.unscripted(request) or self._follow_script(request)
+            return way(request)
         except Exception as error:
             self.problems.append(error)
             refusal = Status(500, f"the test server has a problem: {error!r}", headers={"x-should-retry": "false"})
-            answer = refusal.answer(request, self._format)
-        self._ring_bells()
-        return answer
+            return refusal.answer(request, self._format)
+
+    def _choose_answer(self, request: ReceivedRequest) -> Answer:
+        return self.batches.answer(request) or self._format.unscripted(request) or self._follow_script(request)
 
     def _follow_script(self, request: ReceivedRequest) -> Answer:
         behaviour = self._next(request)
