@@ -140,3 +140,7 @@ def with_reservations(reservers: Sequence[Reserver], call_next: Next) -> Next:
         )
 
     return start
+
+
+async def reserve_ahead(call, reservers, place): ...
+async def release_ahead(call, reservers, place): ...

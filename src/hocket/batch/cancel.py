@@ -36,7 +36,9 @@ async def acancel_batch(model: Runnable[Any, Any], out: str | os.PathLike[str]) 
     for entry in await ASYNC.call_sync(read_open_batches, out):
         client = find_client(model, entry.provider)
         if client is None:
-            raise InvalidInput(f"a batch of {os.fspath(out)} is one of {entry.provider}, and the model is of another provider")
+            raise InvalidInput(
+                f"a batch of {os.fspath(out)} is one of {entry.provider}, and the model is of another provider"
+            )
         ids = [entry.id] if entry.id is not None else []
         if not ids and client.api.shows_keys:
             ids = [state.id for state in await client.list(entry.at - LONGEST_SKEW) if state.key == entry.key]

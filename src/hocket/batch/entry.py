@@ -52,7 +52,11 @@ class BatchEntry:
         """
         numbers = array("Q")
         for first, last in data["rows"]:
-            if not 0 <= first <= last < first + MOST_ROWS or len(numbers) > MOST_ROWS or (numbers and first <= numbers[-1]):
+            if (
+                not 0 <= first <= last < first + MOST_ROWS
+                or len(numbers) > MOST_ROWS
+                or (numbers and first <= numbers[-1])
+            ):
                 raise ValueError("the rows of a batch are not in order")
             numbers.extend(range(first, last + 1))
         digests = array("I")
@@ -115,5 +119,3 @@ def _join(numbers: Iterable[int]) -> list[list[int]]:
         else:
             ranges.append([number, number])
     return ranges
-
-

@@ -52,7 +52,7 @@ def find_models(chain: object) -> list[BaseLanguageModel[str]]:
     waiting = [chain]
     while waiting:
         value = waiting.pop()
-        if value is None or isinstance(value, str | int | float | _WRITTEN) or id(value) in seen:
+        if value is None or isinstance(value, (str, int, float, *_WRITTEN)) or id(value) in seen:
             continue
         seen.add(id(value))
         if isinstance(value, BaseLanguageModel):

@@ -1,18 +1,22 @@
 """Is there a batch already? Asked where it is not known whether one was made: a reply was lost, or a process was killed."""
 
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 from pydantic_core import from_json
 
+from hocket._runtime import clock
 from hocket.batch.entry import BatchEntry
 from hocket.batch.journal import Journal
+from hocket.batch.patience import Patience
 from hocket.errors import LLMError
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
 __all__ = ["find_batch"]
+
+LISTS_LAG = 60.0
+"""Seconds after which a batch is in its provider's list, and between two looks at one that is under way."""
 
 LONGEST_SKEW = 3600.0
 """Seconds by which a provider's clock may be behind ours."""
@@ -23,20 +27,31 @@ NAMELESS_SKEW = 300.0
 _log = logging.getLogger("hocket.batch")
 
 
-async def find_batch(
-    client: BatchClient, entry: BatchEntry, journal: Journal, pause: Callable[[], Awaitable[None]]
-) -> BatchState | None:
-    """Return the state of a batch that its provider has; None: it has none.
+async def find_batch(client: BatchClient, entry: BatchEntry, journal: Journal, patience: Patience) -> BatchState | None:
+    """Return the state of a batch that its provider has; None: it has none, also when its lists must have it.
 
     Args:
         client: asks the provider.
         entry: of the batch.
         journal: of the file that it is for, which knows the other batches.
-        pause: waits between two looks at a batch that is under way.
+        patience: how long is waited.
+
+    Raises:
+        NotNow: the time to wait is over first.
+        LLMError: the provider failed or refused.
     """
+    state = await _look(client, entry, journal, patience)
+    left = entry.sent_at + LISTS_LAG - clock.current().time()
+    if state is None and left > 0:
+        await patience.pause(left)
+        state = await _look(client, entry, journal, patience)
+    return state
+
+
+async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patience: Patience) -> BatchState | None:
     states = await client.list(entry.at - LONGEST_SKEW)
     if not client.api.shows_keys:
-        return await _find_nameless(client, entry, journal, states, pause)
+        return await _find_nameless(client, entry, journal, states, patience)
     ours = sorted((state for state in states if state.key == entry.key), key=lambda state: state.created_at)
     for other in ours[1:]:
         _log.warning("there are two batches %s; %s is cancelled, and may have to be paid", entry.key, other.id)
@@ -49,7 +64,7 @@ async def _find_nameless(
     entry: BatchEntry,
     journal: Journal,
     states: list[BatchState],
-    pause: Callable[[], Awaitable[None]],
+    patience: Patience,
 ) -> BatchState | None:
     """Look into each batch that may be it: the lines of its results say whose it is, so it has to end first."""
     for found in states:
@@ -58,7 +73,7 @@ async def _find_nameless(
             continue
         state = found
         while state.state == "running":
-            await pause()
+            await patience.pause(LISTS_LAG)
             state = await client.get(state.id)
         if await _read_key(client, state) == entry.key:
             return state

@@ -12,24 +12,24 @@ import contextlib
 import logging
 import random
 import secrets
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
-from pydantic_core import from_json
 
 from hocket._metering.batch_place import BatchPlace
 from hocket._runtime import clock
-from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
 from hocket.batch.entry import BatchEntry
 from hocket.batch.errors import BatchExpired, BatchFailed, BatchPending, ResumeMismatch
 from hocket.batch.lookup import find_batch
+from hocket.batch.patience import NotNow, Patience
+from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader, may_pass
 from hocket.batch.route import Route, find_client
 from hocket.batch.run import BatchRun
-from hocket.batch.wire import GivingWire, RequestTaken, RowUnanswered, TakingWire, run_row, take_request
-from hocket.errors import InvalidInput, InvalidReply, LLMError, Unsupported
+from hocket.batch.wire import GivingWire, RequestTaken, TakingWire, run_row, take_request
+from hocket.errors import InvalidInput, LLMError, Unsupported
 from hocket.http.request import HTTPReply
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
@@ -37,25 +37,13 @@ from hocket.remote.batch_client import BatchClient
 __all__ = ["ProviderBatches"]
 
 MOST_BYTES = 32_000_000
-MOST_TRIES = 3
-"""Batches that a row may be in, and times that its results are fetched."""
-
 FIRST_POLL, GROWTH, LAST_POLL = 1.0, 1.5, 60.0
 """Seconds between two looks at a batch, and how they grow."""
 
 FULL_PAUSE = 300.0
 """Seconds until a batch is submitted again that a provider had no room for."""
 
-LISTS_LAG = 60.0
-"""Seconds after which a batch is in its provider's list."""
-
 _log = logging.getLogger("hocket.batch")
-
-
-class _Row(NamedTuple):
-    number: int
-    digest: int
-    row: Any
 
 
 class _Chunk:
@@ -65,29 +53,25 @@ class _Chunk:
         self.client = client
         self.provider = provider
         self.key = f"hk{secrets.token_hex(6)}"
-        self.rows: list[tuple[_Row, bytes]] = []
+        self.rows: list[tuple[NumberedRow, bytes]] = []
         self.size = 0
 
-    def add(self, one: _Row, line: bytes) -> None:
+    def add(self, one: NumberedRow, line: bytes) -> None:
         self.rows.append((one, line))
         self.size += len(line)
 
-    def encode(self, one: _Row, content: bytes) -> bytes:
+    def encode(self, one: NumberedRow, content: bytes) -> bytes:
         return self.client.api.encode_line(f"{self.key}-{one.number}", content)
 
 
 class _Submission:
     """A batch, and those of its rows that wait for their answers."""
 
-    def __init__(self, entry: BatchEntry, client: BatchClient | None = None, rows: Iterable[_Row] = ()) -> None:
+    def __init__(self, entry: BatchEntry, client: BatchClient | None = None, rows: Iterable[NumberedRow] = ()) -> None:
         self.entry = entry
         self.client = client
         self.rows = {one.number: one for one in rows}
         self.is_begun = client is not None
-
-
-class _NotNow(Exception):
-    """The time to wait is over, or the run ends: what is under way is left to the next one."""
 
 
 class ProviderBatches:
@@ -100,12 +84,13 @@ class ProviderBatches:
 
     _waiting: TaskGroup
     _places: anyio.Semaphore
+    _reservations: str
 
     def __init__(self, run: BatchRun[Any], route: Route) -> None:
         self._run = run
         self._route = route
         self._journal = run.journal
-        self._ends_at = None if route.wait is None else clock.current().now() + route.wait
+        self._patience = Patience(route.wait, run.stopping)
         self._chunks: dict[object, _Chunk] = {}
         self._earlier = {key: _Submission(entry) for key, entry in run.journal.batches.items()}
         self._tries: dict[int, int] = {}
@@ -115,8 +100,9 @@ class ProviderBatches:
 
     # -- rows (`hocket.batch.run.Batches`)
 
-    def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
+    async def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
         """Begin."""
+        self._reservations = await ASYNC.call_sync(self._journal.name_reservations)
         self._waiting = waiting
         self._places = anyio.Semaphore(max_concurrency)
         for earlier in self._earlier.values():
@@ -138,14 +124,14 @@ class ProviderBatches:
             entry.finish(number)
             return False
         earlier = self._earlier[entry.key]
-        earlier.rows[number] = _Row(number, digest, row)
+        earlier.rows[number] = NumberedRow(number, digest, row)
         if len(earlier.rows) == entry.waiting:
             self._follow_earlier(earlier)
         return True
 
     async def put(self, number: int, digest: int, row: Any) -> None:
         """Take a row that is to be asked."""
-        await self._guard(self._put, _Row(number, digest, row))
+        await self._guard(self._put, NumberedRow(number, digest, row))
 
     async def submit_rest(self) -> None:
         """Submit what is left, and follow the batches of earlier runs of which not all rows were given."""
@@ -171,18 +157,18 @@ class ProviderBatches:
         try:
             if not self._run.stopping.is_set():
                 await work(*args)
-        except _NotNow:
+        except NotNow:
             pass
         except Exception as error:
             self._run.stop(error)
 
     # -- from a row to a batch
 
-    async def _put(self, one: _Row) -> None:
+    async def _put(self, one: NumberedRow) -> None:
         number, digest, row = one
         if self._route.via == "live":
             return await self._run.ask(number, digest, row)
-        place = await self._place(number)
+        place = self._place(number)
         taken: RequestTaken | None = None
         with contextlib.suppress(Exception):  # it is raised again, for all to hear
             taken = await take_request(self._run.model, row, place)
@@ -195,7 +181,7 @@ class ProviderBatches:
                 taken = error
         await self._add(one, taken)
 
-    async def _add(self, one: _Row, taken: RequestTaken) -> None:
+    async def _add(self, one: NumberedRow, taken: RequestTaken) -> None:
         request, model = taken.request, taken.model
         group = request.url, tuple(sorted(request.headers.items())), taken.name, model.api_key
         chunk = self._chunks.get(group)
@@ -256,21 +242,11 @@ class ProviderBatches:
                 if tries > MOST_TRIES:
                     raise
                 pause = error.retry_after or 2.0**tries
-            await (self._wait_for_room() if is_full else self._pause(pause))
-            if (found := await self._look(submission, client)) is not None:
+            await (self._wait_for_room() if is_full else self._patience.pause(pause))
+            if (found := await find_batch(client, entry, self._journal, self._patience)) is not None:
                 state = found
                 break
         await ASYNC.call_sync(self._journal.name_batch, entry, state.id)
-        return state
-
-    async def _look(self, submission: _Submission, client: BatchClient) -> BatchState | None:
-        """Look for a batch that may have been made: twice, for lists lag."""
-        entry = submission.entry
-        state = await find_batch(client, entry, self._journal, lambda: self._pause(LAST_POLL))
-        left = entry.sent_at + LISTS_LAG - clock.current().time()
-        if state is None and left > 0:
-            await self._pause(left)
-            state = await find_batch(client, entry, self._journal, lambda: self._pause(LAST_POLL))
         return state
 
     # -- from a batch to its rows
@@ -290,7 +266,7 @@ class ProviderBatches:
             )
         state: BatchState | None = None
         if entry.id is None:
-            state = await self._look(earlier, client)
+            state = await find_batch(client, entry, self._journal, self._patience)
             if state is None:
                 await self._end(earlier, "not sent")
                 return await self._ask_again(earlier.rows.values(), is_try=False)
@@ -323,7 +299,7 @@ class ProviderBatches:
             if state is not None:
                 if state.state != "running":
                     return state
-                await self._pause(pause * random.uniform(0.8, 1.2))
+                await self._patience.pause(pause * random.uniform(0.8, 1.2))
                 pause = min(pause * GROWTH, LAST_POLL)
             try:
                 state = await client.get(str(entry.id))
@@ -331,84 +307,25 @@ class ProviderBatches:
                 if error.status == 404:
                     _log.warning("the batch %s is gone; its rows are asked again, and may have been paid", entry.id)
                     return None
-                if not _may_pass(error):
+                if not may_pass(error):
                     raise
                 _log.warning("the batch %s cannot be asked for, and is later: %s", entry.id, error)
-                await self._pause(pause)
+                await self._patience.pause(pause)
                 pause = min(pause * GROWTH, LAST_POLL)
 
-    async def _collect(self, submission: _Submission, client: BatchClient, state: BatchState) -> list[_Row]:
+    async def _collect(self, submission: _Submission, client: BatchClient, state: BatchState) -> Sequence[NumberedRow]:
         """Read the results of a batch; return the rows that it left open."""
-        left, unreached, rest = dict(submission.rows), set[int](), list[_Row]()
-        for number in range(MOST_TRIES):
-            if number:
-                await self._pause(FIRST_POLL * 2**number)
-            async with anyio.create_task_group() as reading:
-                for place in state.results:
-                    error = await self._read_results(submission, client, place, left, unreached, rest, reading)
-                    if error is not None:
-                        _log.warning("the results of the batch %s broke off: %s", submission.entry.id, error)
-            if len(submission.rows) - len(left) + len(unreached) >= min(state.done, len(submission.rows)):
-                break
-        else:
-            _log.warning(
-                "%d rows of the batch %s are not in its results; they are asked again, and may have been paid",
-                len(left) - len(unreached),
-                submission.entry.id,
-            )
-        return [*rest, *left.values()]
+        entry, is_live = submission.entry, self._route.retry_via == "live"
 
-    async def _read_results(
-        self,
-        submission: _Submission,
-        client: BatchClient,
-        place: str,
-        left: dict[int, _Row],
-        unreached: set[int],
-        rest: list[_Row],
-        reading: TaskGroup,
-    ) -> LLMError | None:
-        """Read one file of results; return what it broke off with."""
-        try:
-            async with contextlib.aclosing(client.fetch(place)) as lines:
-                async for line in lines:
-                    try:
-                        id, reply = client.api.read_line(from_json(line) if isinstance(line, bytes) else line)
-                        key, _, text = id.rpartition("-")
-                        number = int(text)
-                    except Exception:  # that row counts as not come to
-                        _log.warning("a line of the results of the batch %s cannot be read", submission.entry.id)
-                        continue
-                    if key != submission.entry.key or number not in left:
-                        _log.warning("the results of the batch %s have a row %s that waits for none", submission.entry.id, id)
-                    elif reply is None:
-                        unreached.add(number)
-                    elif self._run.stopping.is_set():
-                        return None
-                    else:
-                        await self._places.acquire()
-                        reading.start_soon(self._read_row, submission.entry, left.pop(number), reply, rest)
-        except LLMError as error:
-            if error.status != 404 and not _may_pass(error):
-                raise
-            return error
-        return None
+        def make_wire(number: int, reply: HTTPReply) -> tuple[GivingWire, int]:
+            tries = self._tries.get(number, 0) + 1
+            is_last = not is_live and tries >= MOST_TRIES
+            return GivingWire(reply, self._place(number, entry), is_live=is_live, is_last=is_last), tries
 
-    async def _read_row(self, entry: BatchEntry, one: _Row, reply: HTTPReply, rest: list[_Row]) -> None:
-        """Run the chain for a row that has its reply."""
-        tries = self._tries.get(one.number, 0) + 1
-        is_live = self._route.retry_via == "live"
-        wire = GivingWire(
-            reply, await self._place(one.number, entry), is_live=is_live, is_last=not is_live and tries >= MOST_TRIES
-        )
-        try:
-            await self._run.ask(*one, lambda row: run_row(self._run.model, row, wire), tries)
-        except RowUnanswered:
-            rest.append(one)
-        finally:
-            self._places.release()
+        reader = ResultReader(self._run, entry, client, submission.rows, make_wire, self._patience, self._places)
+        return await reader.read(state)
 
-    async def _ask_again(self, rows: Iterable[_Row], *, is_try: bool = True) -> None:
+    async def _ask_again(self, rows: Iterable[NumberedRow], *, is_try: bool = True) -> None:
         """Ask for rows that a batch left open, where they are asked again."""
         async with anyio.create_task_group() as asking:
             for one in rows:
@@ -425,16 +342,16 @@ class ProviderBatches:
         if self._has_all_rows:
             await self._submit_all()
 
-    async def _ask_live(self, one: _Row) -> None:
+    async def _ask_live(self, one: NumberedRow) -> None:
         try:
             await self._run.ask(*one)
         finally:
             self._places.release()
 
-    async def _fail(self, one: _Row, error: Exception) -> None:
+    async def _fail(self, one: NumberedRow, error: Exception) -> None:
         """Write an error for a row, and give back what budgets hold for it."""
         with contextlib.suppress(Exception):
-            await take_request(self._run.model, one.row, await self._place(one.number), is_refund=True)
+            await take_request(self._run.model, one.row, self._place(one.number), is_refund=True)
 
         async def fail(row: object) -> None:
             raise error
@@ -443,13 +360,15 @@ class ProviderBatches:
 
     # -- what all share
 
-    async def _place(self, number: int, entry: BatchEntry | None = None) -> BatchPlace:
-        name = await ASYNC.call_sync(self._journal.name_reservations)
-        now = clock.current().time()
-        return BatchPlace("" if entry is None else entry.key, f"{name}-{number}", now if entry is None else entry.at)
+    def _place(self, number: int, entry: BatchEntry | None = None) -> BatchPlace:
+        """Return the name by which budgets know a row, and, of one that has its reply, its batch."""
+        row_id = f"{self._reservations}-{number}"
+        return (
+            BatchPlace("", row_id, clock.current().time()) if entry is None else BatchPlace(entry.key, row_id, entry.at)
+        )
 
     async def _end(self, submission: _Submission, word: str) -> None:
-        """Write down the end of a batch, once the lines of its rows are on the disk. One whose rows were not all given stays."""
+        """Write down the end of a batch, after the lines of its rows. One whose rows were not all given stays open."""
         if submission.entry.waiting <= len(submission.rows):
             await ASYNC.call_sync(self._journal.end_batch, submission.entry, word)
         self._room.set()
@@ -457,20 +376,7 @@ class ProviderBatches:
 
     async def _wait_for_room(self) -> None:
         """Wait until a batch of this run has ended, or for five minutes."""
-        with Alarm() as alarm:
-            alarm.set(FULL_PAUSE)
-            await self._pause(FULL_PAUSE, self._room)
-
-    async def _pause(self, seconds: float, event: anyio.Event | None = None) -> None:
-        """Wait, at most until the time to wait is over."""
-        now = clock.current().now()
-        if self._run.stopping.is_set() or (self._ends_at is not None and now >= self._ends_at):
-            raise _NotNow
-        with Alarm() as alarm:
-            alarm.set(seconds if self._ends_at is None else min(seconds, self._ends_at - now))
-            await (self._run.stopping if event is None else event).wait()
-        if self._run.stopping.is_set():
-            raise _NotNow
+        await self._patience.pause(FULL_PAUSE, self._room)
 
 
 def _is_refused(error: LLMError) -> bool:
@@ -478,11 +384,6 @@ def _is_refused(error: LLMError) -> bool:
     return not error.was_sent or (
         error.status is not None and 400 <= error.status < 500 and error.status not in (408, 409, 429)
     )
-
-
-def _may_pass(error: LLMError) -> bool:
-    """Whether it may go well later."""
-    return error.retryable or isinstance(error, InvalidReply)
 
 
 def _explain_refusal(error: LLMError, client: BatchClient) -> LLMError:

@@ -73,5 +73,6 @@ def _find_batch_models(model: object) -> "list[RemoteChatModel]":
     from hocket.remote.chat_model import RemoteChatModel
 
     hook = RemoteChatModel._batch_api  # pyright: ignore[reportPrivateUsage]  # a hook
-    remote = [one for one in find_models(model) if isinstance(one, RemoteChatModel)]
+    models: list[object] = [*find_models(model)]
+    remote = [one for one in models if isinstance(one, RemoteChatModel)]
     return [one for one in remote if type(one)._batch_api is not hook]  # pyright: ignore[reportPrivateUsage]

@@ -169,7 +169,7 @@ run_batch: Final = sync_function(arun_batch)
 class Batches(Protocol):
     """Batches at a provider, for rows that are not asked live."""
 
-    def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
+    async def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
         """Begin: tasks that wait for batches are started there, and so many rows are read at once."""
         ...
 
@@ -232,7 +232,7 @@ class BatchRun(Generic[Row]):
                 writing.start_soon(self._write_often)
                 async with anyio.create_task_group() as waiting:
                     if batches is not None:
-                        batches.start(waiting, max_concurrency)
+                        await batches.start(waiting, max_concurrency)
                     async with anyio.create_task_group() as working:
                         for _ in range(max_concurrency):
                             working.start_soon(self._work, batches)

@@ -9,7 +9,7 @@ and errors are those of every call. The first pass is silent.
 import contextlib
 from collections.abc import Generator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from hocket._metering.attempt import Reserver
 from hocket._metering.batch_place import BatchPlace, batch_place
@@ -209,7 +209,7 @@ class _ReplyTransport:
 
 
 class _OpenReply:
-    is_worth_draining = False
+    is_worth_draining: ClassVar[bool] = False
 
     def __init__(self, reply: HTTPReply) -> None:
         self.status: int = reply.status

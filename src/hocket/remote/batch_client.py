@@ -1,6 +1,6 @@
 """Sends the requests of a batch endpoint, with the key, the client, the limits on time and the retries of a model."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -36,7 +36,8 @@ class BatchClient:
 
     async def upload(self, key: str, lines: Sequence[bytes]) -> str | None:
         """Bring the lines of a batch to the server; return the file's name there, or None, where it takes none."""
-        api, step = self.api, self.api.upload(key, lines)
+        api = self.api
+        step: HTTPRequest | str | None = api.upload(key, lines)
         while isinstance(step, HTTPRequest):
             step = await self._send(
                 step, lambda reply: api.read_upload(reply, from_json(reply.content or b"null"), lines)
@@ -84,9 +85,7 @@ class BatchClient:
             request, lambda reply: read_reply(reply, provider, read, "state of a batch"), is_repeatable=is_repeatable
         )
 
-    async def _send(
-        self, request: HTTPRequest, read: Callable[[HTTPReply], T], *, is_repeatable: bool = True
-    ) -> T:
+    async def _send(self, request: HTTPRequest, read: Callable[[HTTPReply], T], *, is_repeatable: bool = True) -> T:
         model = self._model
 
         async def send(ends_at: float | None) -> T:

@@ -11,7 +11,7 @@ from uuid import UUID
 from hocket._metering.ambient import find_reservers
 from hocket._metering.attempt import LedgerLike, Reserver, TokenNeed
 from hocket._metering.stage import InputCorrection, MeteredAttempt, reserve_first
-from hocket._pipeline.accounts import BudgetLike, find_books, make_reservers
+from hocket._pipeline.accounts import BudgetLike, make_reservers
 from hocket._pipeline.rate_limit import RateLimitReserver, UsualDuration
 from hocket._runtime.mode import ASYNC, Mode
 from hocket.embeddings.base import EmbeddingRun
@@ -71,7 +71,6 @@ class EmbeddingMeter:
 
     async def make(self, number: int, send: Callable[[], Awaitable[T]]) -> T:
         """Make an attempt, its number counted from 1: have everybody reserve, await ``send()``, and settle."""
-        books = find_books(self.ledger)
         reservers: list[Reserver] = [*find_reservers(), *make_reservers(self.budget, self.ledger)]
         if self.rate_limiter is not None:
             reservers.append(

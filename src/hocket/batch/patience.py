@@ -1,0 +1,40 @@
+"""How long a run waits for batches."""
+
+import anyio
+
+from hocket._runtime import clock
+from hocket._runtime.clock import Alarm
+
+__all__ = ["NotNow", "Patience"]
+
+
+class NotNow(Exception):
+    """The time to wait is over, or the run ends: what is under way is left to the next one."""
+
+
+class Patience:
+    """The time to wait.
+
+    Args:
+        wait: seconds from now on; None: for ever.
+        stopping: set when the run ends.
+    """
+
+    def __init__(self, wait: float | None, stopping: anyio.Event) -> None:
+        self._ends_at = None if wait is None else clock.current().now() + wait
+        self._stopping = stopping
+
+    async def pause(self, seconds: float, event: anyio.Event | None = None) -> None:
+        """Wait, by the clock, or until an event.
+
+        Raises:
+            NotNow: the time to wait was over, or the run ends.
+        """
+        now = clock.current().now()
+        if self._stopping.is_set() or (self._ends_at is not None and now >= self._ends_at):
+            raise NotNow
+        with Alarm() as alarm:
+            alarm.set(seconds if self._ends_at is None else min(seconds, self._ends_at - now))
+            await (event or self._stopping).wait()
+        if self._stopping.is_set():
+            raise NotNow
