@@ -18,6 +18,9 @@ __all__ = ["find_batch"]
 LISTS_LAG = 60.0
 """Seconds after which a batch is in its provider's list, and between two looks at one that is under way."""
 
+LONGEST_REQUEST = 1200.0
+"""Seconds after which a batch must have been made, if it was, by a run that may have been killed meanwhile."""
+
 LONGEST_SKEW = 3600.0
 """Seconds by which a provider's clock may be behind ours."""
 
@@ -40,8 +43,9 @@ async def find_batch(client: BatchClient, entry: BatchEntry, journal: Journal, p
         NotNow: the time to wait is over first.
         LLMError: the provider failed or refused.
     """
+    began_at = clock.current().time()
     state = await _look(client, entry, journal, patience)
-    left = entry.sent_at + LISTS_LAG - clock.current().time()
+    left = min(began_at, entry.sent_at + LONGEST_REQUEST) + LISTS_LAG - clock.current().time()
     if state is None and left > 0:
         await patience.pause(left)
         state = await _look(client, entry, journal, patience)

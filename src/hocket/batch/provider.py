@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from hocket._metering.batch_place import BatchPlace
+from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC
 from hocket.batch.entry import BatchEntry

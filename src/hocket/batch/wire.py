@@ -7,12 +7,12 @@ and errors are those of every call. The first pass is silent.
 """
 
 import contextlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextvars import ContextVar
 from typing import Any, ClassVar, cast
 
-from hocket._metering.attempt import Reserver
-from hocket._metering.batch_place import BatchPlace, batch_place
+from hocket._metering.batch_row import BatchPlace, batch_place
+from hocket._pipeline.accounts import make_reservers
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.compose import compose_attempts
 from hocket._pipeline.reservations import release_ahead, reserve_ahead
@@ -60,11 +60,11 @@ class TakingWire(RowWire):
         self._place = place
         self._is_refund = is_refund
 
-    async def meet(self, call: Call, send: Next, reservers: Sequence[Reserver]) -> Any:
+    async def meet(self, call: Call, send: Next) -> Any:
         """Raise the request of the call."""
         model: RemoteChatModel = call.request.model
         request = model._write_call(call)  # pyright: ignore[reportPrivateUsage]  # written where calls are
-        await (release_ahead if self._is_refund else reserve_ahead)(call, reservers, self._place)
+        await (release_ahead if self._is_refund else reserve_ahead)(call, self._place)
         name = call.request.params.get("model") or call.request.served_model or ""
         raise RequestTaken(model, str(name), request)
 
@@ -87,7 +87,7 @@ class GivingWire(RowWire):
         self._is_last = is_last
         self._is_given = False
 
-    async def meet(self, call: Call, send: Next, reservers: Sequence[Reserver]) -> Any:
+    async def meet(self, call: Call, send: Next) -> Any:
         """Return what the model makes of the reply; what waits for its turn, or tries again, is for calls that are sent."""
         if self._is_given:
             return await self._go_on(call, send)
@@ -95,8 +95,9 @@ class GivingWire(RowWire):
         if call.limits.retry is not None:
             call.limits.retry = None
         reply, place = _reply.set(self._reply), batch_place.set(self._place)
+        model: RemoteChatModel = call.request.model
         try:
-            return await compose_attempts(None, None, reservers)(call)
+            return await compose_attempts(None, None, make_reservers(model.budget, model.ledger))(call)
         except LLMError as error:
             self._failure = error
             raise

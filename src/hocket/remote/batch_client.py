@@ -11,7 +11,6 @@ from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages.content import FieldsView
 from hocket.remote.batch_api import BatchAPI, BatchState
 from hocket.remote.chat_model import RemoteChatModel
-from hocket.remote.reply import read_reply
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["BatchClient", "ResultLine"]
@@ -80,10 +79,8 @@ class BatchClient:
         return self.api.read_results(reply.content)
 
     async def _read(self, request: HTTPRequest, read: Callable[[Any], T], *, is_repeatable: bool = True) -> T:
-        provider = self._model._provider  # pyright: ignore[reportPrivateUsage]  # a model's own room
-        return await self._send(
-            request, lambda reply: read_reply(reply, provider, read, "state of a batch"), is_repeatable=is_repeatable
-        )
+        # Not `read_reply`: a batch that has failed says so in the words of a call that has.
+        return await self._send(request, lambda reply: read(from_json(reply.content)), is_repeatable=is_repeatable)
 
     async def _send(self, request: HTTPRequest, read: Callable[[HTTPReply], T], *, is_repeatable: bool = True) -> T:
         model = self._model

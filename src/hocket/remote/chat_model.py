@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hocket._pipeline.accounts import make_reservers
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.portal import run_in_portal
@@ -176,7 +175,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         return None
 
     def _compose_attempts(self) -> Next:
-        return with_handover(with_row_wire(super()._compose_attempts(), make_reservers(self.budget, self.ledger)))
+        return with_handover(with_row_wire(super()._compose_attempts()))
 
     def _write_call(self, call: Call) -> HTTPRequest:
         """Return the request of a call that has been adapted, for one answer in one piece."""

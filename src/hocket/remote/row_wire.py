@@ -5,11 +5,10 @@ answer is given to it. The stage is below the cache, so what a cache has is not 
 budgets, which are for requests that are sent now.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from hocket._metering.attempt import Reserver
 from hocket._pipeline.call import Call, Next
 
 __all__ = ["RowWire", "row_wire", "with_row_wire"]
@@ -18,14 +17,8 @@ __all__ = ["RowWire", "row_wire", "with_row_wire"]
 class RowWire(Protocol):
     """Stands in the place of a server for the requests of one row."""
 
-    def meet(self, call: Call, send: Next, reservers: Sequence[Reserver]) -> Awaitable[Any]:
-        """Return the result of a call.
-
-        Args:
-            call: its conversation is as the provider can take it.
-            send: makes attempts, now.
-            reservers: the model's.
-        """
+    def meet(self, call: Call, send: Next) -> Awaitable[Any]:
+        """Return the result of a call, whose conversation is as the provider can take it; ``send`` makes attempts now."""
         ...
 
 
@@ -33,11 +26,11 @@ row_wire: ContextVar[RowWire | None] = ContextVar("hocket_row_wire", default=Non
 """Of the row that the running task asks; None: calls are live."""
 
 
-def with_row_wire(send: Next, reservers: Sequence[Reserver]) -> Next:
+def with_row_wire(send: Next) -> Next:
     """Return ``send`` for calls that are live; others meet the wire of their row."""
 
     def start(call: Call) -> Awaitable[Any]:
         wire = row_wire.get()
-        return send(call) if wire is None else wire.meet(call, send, reservers)
+        return send(call) if wire is None else wire.meet(call, send)
 
     return start

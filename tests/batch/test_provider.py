@@ -1,0 +1,232 @@
+"""Rows through a provider's batches: the same rows, the same file, nothing lost and nothing twice."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hocket.batch import BatchFailed, BatchPending, acancel_batch, arun_batch, read_batch
+from hocket.caches import InMemoryCache
+from hocket.errors import InvalidInput, Unsupported
+from hocket.language_models import FakeListChatModel
+from hocket.output_parsers import JsonOutputParser
+from hocket.prompts import ChatPromptTemplate
+from hocket.testing import BatchPlan, Hangup, Reply, Status
+from tests.batch.providers import PROVIDERS
+from tests.kit.batches import Provider, read_lines, serve_batches
+
+pytestmark = pytest.mark.both_loops
+
+ROWS = [f"row {number}" for number in range(12)]
+
+
+@pytest.fixture(params=PROVIDERS, ids=str)
+def provider(request: pytest.FixtureRequest) -> Provider:
+    return request.param
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "answers.jsonl"
+
+
+def outputs(out: Path) -> dict[int, Any]:
+    return {row.row: row.output for row in read_batch(out)}
+
+
+EXPECTED = {number: row.upper() for number, row in enumerate(ROWS)}
+
+
+async def test_rows_are_answered_by_one_batch(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=3600, queued=600, in_order=False)
+        report = await served.run(ROWS)
+        assert (report.ok, report.failed, report.pending, report.stopped) == (12, 0, 0, None)
+        assert outputs(out) == EXPECTED
+        [batch] = served.server.batches.submitted
+        assert set(served.server.batches.executed_ids.values()) == {1}
+        again = await served.run(ROWS)
+        assert (again.ok, again.skipped) == (12, 12)
+        assert len(served.server.batches.submitted) == 1
+        key = read_lines(out)[2]["batch"]
+        assert [row.custom_id for row in batch.rows] == [f"{key}-{number}" for number in range(12)]
+
+
+async def test_a_chain_with_a_prompt_and_a_parser(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out, lambda request: Reply('{"mood": "good"}')) as served:
+        chain = ChatPromptTemplate.from_messages([("human", "Read {text}")]) | served.model() | JsonOutputParser()
+        report = await served.run([{"text": "a"}, {"text": "b"}], model=chain)
+        assert report.ok == 2
+        assert outputs(out) == {0: {"mood": "good"}, 1: {"mood": "good"}}
+
+
+async def test_without_time_to_wait_rows_are_left_and_collected_later(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=86_000)
+        first = await served.run(ROWS, wait=0)
+        assert (first.ok, first.pending) == (0, 12)
+        assert isinstance(first.stopped, BatchPending)
+        second = await served.run(ROWS, wait=1000)
+        assert (second.ok, second.pending) == (0, 12)
+        third = await served.run(ROWS)
+        assert (third.ok, third.pending, third.stopped) == (12, 0, None)
+        assert outputs(out) == EXPECTED
+        assert len(served.server.batches.submitted) == 1
+
+
+async def test_what_a_batch_left_is_asked_in_the_next(provider: Provider, out: Path) -> None:
+    def plan(batch: Any) -> BatchPlan:
+        fates = {"expired": {1, 5}, "missing": set(), "garbled": {7}} if batch.number == 0 else {}
+        return BatchPlan(
+            seconds=100,
+            rows=lambda row: next((fate for fate, rows in fates.items() if row.number in rows), None),
+        )
+
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = plan
+        report = await served.run(ROWS)
+        assert (report.ok, report.failed) == (12, 0)
+        assert outputs(out) == EXPECTED
+        assert [len(batch.rows) for batch in served.server.batches.submitted] == [12, 3]
+        assert served.count_asked("row 1") >= 1
+        assert {row.attempts for row in read_batch(out) if row.row in (1, 5, 7)} == {2}
+
+
+async def test_a_row_that_always_expires_fails_after_three_batches(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = lambda batch: BatchPlan(
+            seconds=100, rows=lambda row: "expired" if "2" in row.custom_id.rpartition("-")[2] else None
+        )
+        report = await served.run(ROWS[:3])
+        assert (report.ok, report.failed, report.errors) == (2, 1, {"BatchExpired": 1})
+        assert len(served.server.batches.submitted) == 3
+        served.server.batches.plan = BatchPlan()
+        assert (await served.run(ROWS[:3])).ok == 3
+
+
+async def test_an_error_that_passes_is_asked_again_and_one_that_does_not_stays(provider: Provider, out: Path) -> None:
+    seen: dict[str, int] = {}
+
+    def script(request: Any) -> Any:
+        text = provider.read_prompt(request.json)
+        seen[text] = seen.get(text, 0) + 1
+        if text == "row 0" and seen[text] == 1:
+            return Status(429, "slow down")
+        if text == "row 1":
+            return Status(400, "no")
+        return Reply(text.upper())
+
+    async with serve_batches(provider, out, script) as served:
+        report = await served.run(ROWS[:3])
+        assert (report.ok, report.failed, report.errors) == (2, 1, {"InvalidRequest": 1})
+        assert seen == {"row 0": 2, "row 1": 1, "row 2": 1}
+
+
+async def test_with_retry_via_live_the_rest_is_asked_at_once(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(
+            seconds=100, rows=lambda row: "expired" if row.number in (3, 4) else None
+        )
+        report = await served.run(ROWS, retry_via="live")
+        assert report.ok == 12
+        assert outputs(out) == EXPECTED
+        assert len(served.server.batches.submitted) == 1
+        assert served.count_asked("row 3") == 0
+
+
+@pytest.mark.parametrize("endpoint", ["upload", "create", "get", "list", "results"])
+@pytest.mark.parametrize("effect", [False, True], ids=["refused", "lost"])
+async def test_a_disturbed_endpoint_costs_no_row(provider: Provider, out: Path, endpoint: str, effect: bool) -> None:
+    how = (lambda reply: Hangup()) if effect else Status(500, "no")
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=100)
+        served.server.batches.disturb("create", lambda reply: Hangup())
+        served.server.batches.disturb(endpoint, how, times=2)
+        report = await served.run(ROWS)
+        assert (report.ok, report.failed) == (12, 0)
+        assert outputs(out) == EXPECTED
+        assert set(served.server.batches.executed_ids.values()) == {1}
+        live = [batch for batch in served.server.batches.submitted if batch.state != "cancelled"]
+        assert len(live) == 1
+
+
+async def test_a_lagging_list_does_not_make_a_second_batch(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=100)
+        served.server.batches.list_lag = 45
+        served.server.batches.disturb("create", lambda reply: Status(500, "no"))
+        assert (await served.run(ROWS)).ok == 12
+        assert len(served.server.batches.submitted) == 1
+
+
+async def test_a_failed_batch_ends_the_run_and_leaves_its_rows_open(provider: Provider, out: Path) -> None:
+    if provider.name == "anthropic":
+        pytest.skip("a batch of Anthropic never fails whole")
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=100, end="failed", code="invalid_json", message="line 3")
+        with pytest.raises(BatchFailed, match="line 3"):
+            await served.run(ROWS)
+        served.server.batches.plan = BatchPlan()
+        assert (await served.run(ROWS)).ok == 12
+
+
+async def test_a_refusal_ends_the_run(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.is_offered = False
+        with pytest.raises(Unsupported, match="leave via out"):
+            await served.run(ROWS)
+        assert not served.server.batches.submitted
+        report = await served.run(ROWS, via="live")
+        assert report.ok == 12
+
+
+async def test_a_run_goes_from_live_to_batch_and_back(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=5000)
+        assert (await served.run(ROWS[:4], via="live")).ok == 4
+        assert (await served.run(ROWS[:8], wait=0)).pending == 4
+        report = await served.run(ROWS, via="live")
+        assert (report.ok, report.pending) == (12, 0)
+        assert outputs(out) == EXPECTED
+        assert sum(served.server.batches.executed_ids.values()) == 4
+
+
+async def test_cancelled_batches_are_collected_and_the_rest_is_asked(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=80_000)
+        assert (await served.run(ROWS, wait=0)).pending == 12
+        assert await acancel_batch(served.model(), out) == 1
+        assert await acancel_batch(served.model(), out) == 1
+        served.server.batches.plan = BatchPlan()
+        report = await served.run(ROWS)
+        assert (report.ok, report.pending) == (12, 0)
+        assert outputs(out) == EXPECTED
+
+
+async def test_a_cache_answers_before_and_is_filled_after(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        model = served.model(cache=InMemoryCache())
+        await model.ainvoke("row 0")
+        report = await served.run(ROWS, model=model)
+        assert report.ok == 12
+        assert outputs(out) == EXPECTED
+        assert [len(batch.rows) for batch in served.server.batches.submitted] == [11]
+        asked = len(served.server.requests)
+        assert (await model.ainvoke("row 5")).text == "ROW 5"
+        assert len(served.server.requests) == asked
+
+
+async def test_odd_arguments_are_refused_before_anything_is_sent(out: Path) -> None:
+    model = FakeListChatModel(responses=["a"])
+    for arguments, words in (
+        ({"via": "post"}, 'via is .post.; it must be "live" or "provider"'),
+        ({"retry_via": "live"}, 'give via="provider", too'),
+        ({"wait": 0}, 'give via="provider", too'),
+        ({"via": "provider", "wait": -1}, "wait is -1"),
+        ({"via": "provider", "retry_via": "never"}, "retry_via is"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            await arun_batch(model, ["a"], out, **arguments)  # type: ignore[arg-type]
+    with pytest.raises(Unsupported, match="FakeListChatModel has none"):
+        await arun_batch(model, ["a"], out, via="provider")
+    assert not out.exists()
