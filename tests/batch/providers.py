@@ -12,7 +12,7 @@ PROVIDERS = [
     Provider(
         "openai",
         OpenAIFormat,
-        lambda server, **fields: Model(model="gpt-5.2", base_url=server.url, api_key="k", **fields),
+        lambda url, **fields: Model(model="gpt-5.2", base_url=url, api_key="k", **fields),
         lambda body: body["messages"][-1]["content"],
     )
 ]

@@ -1,5 +1,6 @@
 """Rows through a provider's batches: the same rows, the same file, nothing lost and nothing twice."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,13 @@ import pytest
 
 from hocket.batch import BatchFailed, BatchPending, acancel_batch, arun_batch, read_batch
 from hocket.caches import InMemoryCache
+from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models import FakeListChatModel
+from hocket.ledger import CallbackLedger, LedgerEntry
 from hocket.output_parsers import JsonOutputParser
 from hocket.prompts import ChatPromptTemplate
+from hocket.runnables import RunnableLambda
 from hocket.testing import BatchPlan, Hangup, Reply, Status
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import Provider, read_lines, serve_batches
@@ -216,6 +220,58 @@ async def test_a_cache_answers_before_and_is_filled_after(provider: Provider, ou
         assert len(served.server.requests) == asked
 
 
+async def test_equal_rows_are_asked_once_where_a_cache_has_the_answer(provider: Provider, out: Path) -> None:
+    async with serve_batches(provider, out) as served:
+        rows = ["same", "other", "same", "same"]
+        report = await served.run(rows, model=served.model(cache=InMemoryCache()))
+        assert report.ok == 4
+        assert outputs(out) == {0: "SAME", 1: "OTHER", 2: "SAME", 3: "SAME"}
+        assert sum(served.server.batches.executed_ids.values()) == 2
+
+
+async def test_an_agents_second_request_goes_live_or_is_refused(provider: Provider, out: Path) -> None:
+    """A chain that asks twice."""
+    async with serve_batches(provider, out) as served:
+        model = served.model()
+
+        async def ask_twice(row: str) -> str:
+            first = await model.ainvoke(row)
+            return (await model.ainvoke(f"again {first.text}")).text
+
+        chain = RunnableLambda(ask_twice)
+        report = await served.run(ROWS[:2], model=chain)
+        assert (report.failed, report.errors) == (2, {"Unsupported": 2})
+        report = await served.run(ROWS[:2], model=chain, retry_via="live")
+        assert report.ok == 2
+        assert outputs(out) == {0: "AGAIN ROW 0", 1: "AGAIN ROW 1"}
+
+
+async def test_handlers_and_ledgers_hear_of_each_row_once(provider: Provider, out: Path) -> None:
+    class Heard(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.events: list[str] = []
+
+        def on_chain_start(self, *args: Any, **kwargs: Any) -> None:
+            self.events.append("chain")
+
+        def on_chat_model_start(self, *args: Any, **kwargs: Any) -> None:
+            self.events.append("start")
+
+        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
+            self.events.append("end")
+
+    heard, booked = Heard(), list[LedgerEntry]()
+    ledger = CallbackLedger(booked.extend)
+    async with serve_batches(provider, out) as served:
+        chain = RunnableLambda(lambda row: row) | served.model(callbacks=[heard], ledger=ledger)
+        report = await served.run(ROWS[:3], model=chain.with_config(callbacks=[heard]))
+        assert report.ok == 3
+        assert Counter(heard.events) == {"chain": 6, "start": 3, "end": 3}
+        await ledger.aclose()
+        assert len(booked) == 3
+        assert {entry.metadata["batch"] for entry in booked} == {read_lines(out)[2]["batch"]}
+
+
 async def test_odd_arguments_are_refused_before_anything_is_sent(out: Path) -> None:
     model = FakeListChatModel(responses=["a"])
     for arguments, words in (
@@ -229,4 +285,4 @@ async def test_odd_arguments_are_refused_before_anything_is_sent(out: Path) -> N
             await arun_batch(model, ["a"], out, **arguments)  # type: ignore[arg-type]
     with pytest.raises(Unsupported, match="FakeListChatModel has none"):
         await arun_batch(model, ["a"], out, via="provider")
-    assert not out.exists()
+    assert not out.exists()  # noqa: ASYNC240

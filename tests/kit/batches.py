@@ -31,7 +31,7 @@ class Provider:
     Attributes:
         name: of the case.
         make_format: returns what the scripted server speaks.
-        make_model: returns a model, given the server and further fields.
+        make_model: returns a model, given the server's address and further fields.
         read_prompt: returns the text of the last message of a request's body.
     """
 
@@ -55,7 +55,7 @@ class Served:
 
     def model(self, **fields: Any) -> RemoteChatModel:
         """Return a model of the server. No limits on time: the clock races while sockets take theirs."""
-        return self.provider.make_model(self.server, **{"timeout": None, **fields})
+        return self.provider.make_model(self.server.url, **{"timeout": None, **fields})
 
     async def run(self, rows: Sequence[Any], **options: Any) -> BatchReport:
         """Ask for rows through batches."""

@@ -13,7 +13,7 @@ from hocket.errors import LLMError
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
-__all__ = ["find_batch"]
+__all__ = ["find_batch", "is_refused"]
 
 LISTS_LAG = 60.0
 """Seconds after which a batch is in its provider's list, and between two looks at one that is under way."""
@@ -98,3 +98,10 @@ async def _read_key(client: BatchClient, state: BatchState) -> str | None:
         except (ValueError, TypeError, KeyError, AttributeError):
             pass
     return None
+
+
+def is_refused(error: LLMError) -> bool:
+    """Whether a provider has certainly not taken what it was sent."""
+    return not error.was_sent or (
+        error.status is not None and 400 <= error.status < 500 and error.status not in (408, 409, 429)
+    )

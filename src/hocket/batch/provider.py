@@ -4,14 +4,11 @@ A batch is in the journal before anything of it is sent. No provider takes a key
 twice, so whatever is not clearly refused may have been taken: who does not know looks at the provider's list first, and
 submits again only what is not there. What a batch left unanswered is open again when the batch has ended, and goes into
 another one.
-
-A batch holds 32 MB at most, though some providers take more: it is in memory once, and what fails costs less.
 """
 
 import contextlib
 import logging
 import random
-import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
@@ -21,9 +18,10 @@ from anyio.abc import TaskGroup
 from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC
+from hocket.batch.chunks import Chunk, Chunks
 from hocket.batch.entry import BatchEntry
 from hocket.batch.errors import BatchExpired, BatchFailed, BatchPending, ResumeMismatch
-from hocket.batch.lookup import find_batch
+from hocket.batch.lookup import find_batch, is_refused
 from hocket.batch.patience import NotNow, Patience
 from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader, may_pass
 from hocket.batch.route import Route, find_client
@@ -36,7 +34,6 @@ from hocket.remote.batch_client import BatchClient
 
 __all__ = ["ProviderBatches"]
 
-MOST_BYTES = 32_000_000
 FIRST_POLL, GROWTH, LAST_POLL = 1.0, 1.5, 60.0
 """Seconds between two looks at a batch, and how they grow."""
 
@@ -44,24 +41,6 @@ FULL_PAUSE = 300.0
 """Seconds until a batch is submitted again that a provider had no room for."""
 
 _log = logging.getLogger("hocket.batch")
-
-
-class _Chunk:
-    """Rows that will be a batch."""
-
-    def __init__(self, client: BatchClient, provider: str) -> None:
-        self.client = client
-        self.provider = provider
-        self.key = f"hk{secrets.token_hex(6)}"
-        self.rows: list[tuple[NumberedRow, bytes]] = []
-        self.size = 0
-
-    def add(self, one: NumberedRow, line: bytes) -> None:
-        self.rows.append((one, line))
-        self.size += len(line)
-
-    def encode(self, one: NumberedRow, content: bytes) -> bytes:
-        return self.client.api.encode_line(f"{self.key}-{one.number}", content)
 
 
 class _Submission:
@@ -91,7 +70,7 @@ class ProviderBatches:
         self._route = route
         self._journal = run.journal
         self._patience = Patience(route.wait, run.stopping)
-        self._chunks: dict[object, _Chunk] = {}
+        self._chunks = Chunks()
         self._earlier = {key: _Submission(entry) for key, entry in run.journal.batches.items()}
         self._tries: dict[int, int] = {}
         self._turn = anyio.Lock()  # of what is submitted: it is in memory, and another one is being filled meanwhile
@@ -182,35 +161,18 @@ class ProviderBatches:
         await self._add(one, taken)
 
     async def _add(self, one: NumberedRow, taken: RequestTaken) -> None:
-        request, model = taken.request, taken.model
-        group = request.url, tuple(sorted(request.headers.items())), taken.name, model.api_key
-        chunk = self._chunks.get(group)
-        if chunk is None:
-            api = model._batch_api(request)  # pyright: ignore[reportPrivateUsage]  # a hook
-            if api is None:
-                raise Unsupported(
-                    f"{type(model).__name__} has no batch endpoint; leave via out: rows are then asked live",
-                    provider=model._provider,  # pyright: ignore[reportPrivateUsage]
-                )
-            chunk = self._chunks[group] = _Chunk(BatchClient(model, api), model._provider)  # pyright: ignore[reportPrivateUsage]
-        api = chunk.client.api
-        line, most = chunk.encode(one, request.content), min(api.max_bytes, MOST_BYTES)
-        if len(line) > most:
-            return await self._fail(
-                one, InvalidInput(f"the row's request has {len(line)} bytes, and a batch takes {most}; ask it live")
-            )
-        if chunk.rows and (len(chunk.rows) >= api.max_rows or chunk.size + len(line) > most):
-            full, chunk = chunk, _Chunk(chunk.client, chunk.provider)
-            self._chunks[group] = chunk
-            chunk.add(one, chunk.encode(one, request.content))
-            return await self._submit(full)
-        chunk.add(one, line)
+        try:
+            full = self._chunks.add(one, taken)
+        except InvalidInput as error:
+            return await self._fail(one, error)
+        if full is not None:
+            await self._submit(full)
 
     async def _submit_all(self) -> None:
-        while self._chunks:
-            await self._submit(self._chunks.pop(next(iter(self._chunks))))
+        for chunk in self._chunks.take_all():
+            await self._submit(chunk)
 
-    async def _submit(self, chunk: _Chunk) -> None:
+    async def _submit(self, chunk: Chunk) -> None:
         """Write a batch down and submit it."""
         async with self._turn:
             chunk.rows.sort(key=lambda pair: pair[0].number)
@@ -235,7 +197,7 @@ class ProviderBatches:
                 break
             except LLMError as error:
                 is_full = error.provider_code in client.api.full_words
-                if not is_full and _is_refused(error):
+                if not is_full and is_refused(error):
                     await self._end(submission, "refused")
                     raise _explain_refusal(error, client) from error
                 tries += not is_full
@@ -291,6 +253,7 @@ class ProviderBatches:
             return
         await self._end(submission, "gone" if state is None else state.word or "ended")
         await self._ask_again(rest)
+        await self._ask_again(self._chunks.release(entry.key), is_try=False)
 
     async def _wait(self, entry: BatchEntry, client: BatchClient, state: BatchState | None) -> BatchState | None:
         """Return the last state of a batch; None: its provider knows it no more."""
@@ -377,13 +340,6 @@ class ProviderBatches:
     async def _wait_for_room(self) -> None:
         """Wait until a batch of this run has ended, or for five minutes."""
         await self._patience.pause(FULL_PAUSE, self._room)
-
-
-def _is_refused(error: LLMError) -> bool:
-    """Whether a provider has certainly not taken what it was sent."""
-    return not error.was_sent or (
-        error.status is not None and 400 <= error.status < 500 and error.status not in (408, 409, 429)
-    )
 
 
 def _explain_refusal(error: LLMError, client: BatchClient) -> LLMError:
