@@ -4,10 +4,21 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
+from hocket._metering.batch_row import BatchPlace
 from hocket._runtime.mode import Mode
 from hocket.messages import UsageMetadata
 
-__all__ = ["Attempt", "AttemptEnd", "LedgerLike", "Outcome", "ReplyHead", "Reservation", "Reserver", "TokenNeed"]
+__all__ = [
+    "AheadReserver",
+    "Attempt",
+    "AttemptEnd",
+    "LedgerLike",
+    "Outcome",
+    "ReplyHead",
+    "Reservation",
+    "Reserver",
+    "TokenNeed",
+]
 
 Outcome: TypeAlias = Literal["ok", "failed", "cancelled", "closed"]
 """How an attempt ended: "closed" where the consumer of a stream left, "cancelled" where its task was cancelled."""
@@ -113,6 +124,11 @@ class Attempt(Protocol):
         """The deadline of the whole call, in seconds by the clock; None: there is none."""
         ...
 
+    @property
+    def batch_place(self) -> BatchPlace | None:
+        """The row of a provider's batch that it is for; None: it is live."""
+        ...
+
     async def estimate_need(self) -> TokenNeed:
         """Return what the attempt may use at most; counted once for all reservers and attempts of a call."""
         ...
@@ -139,6 +155,19 @@ class Reserver(Protocol):
 
         A reserver that is cancelled, or raises, holds nothing.
         """
+        ...
+
+
+@runtime_checkable
+class AheadReserver(Reserver, Protocol):
+    """Holds what a row of a batch may use from before the batch is submitted until its reply is there: a budget."""
+
+    async def reserve_ahead(self, attempt: Attempt) -> None:
+        """Hold what an attempt with a `batch_place` may use, for `reserve` to take over. Held twice, it is held once."""
+        ...
+
+    async def release_ahead(self, attempt: Attempt) -> None:
+        """Give back what is held for it. If nothing is, nothing happens."""
         ...
 
 

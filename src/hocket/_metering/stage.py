@@ -12,6 +12,7 @@ from math import ceil
 from typing import Any, TypeVar
 
 from hocket._metering.attempt import Attempt, AttemptEnd, Outcome, ReplyHead, Reservation, Reserver, TokenNeed
+from hocket._metering.batch_row import BatchPlace, find_place
 from hocket._metering.reply_listener import reply_listener
 from hocket._runtime import clock
 from hocket._runtime.cancellation import is_cancellation
@@ -54,14 +55,20 @@ class MeteredAttempt(Attempt, ABC):
 
     Args:
         correction: of the estimates of its model, which learns from the end of the attempt.
+        place: the row of a batch that it is for; None: that of the running task, if there is one.
     """
 
     _reply: ReplyHead | None = None
     _began_at: float | None = None
     _counted: int | None = None
 
-    def __init__(self, correction: InputCorrection) -> None:
+    def __init__(self, correction: InputCorrection, place: BatchPlace | None = None) -> None:
         self._correction = correction
+        self._place = place or find_place()
+
+    @property
+    def batch_place(self) -> BatchPlace | None:
+        return self._place
 
     async def estimate_need(self) -> TokenNeed:
         need = await self._count_need()
