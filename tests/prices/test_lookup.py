@@ -10,7 +10,9 @@ import pytest
 from hocket import ScriptedChatModel
 from hocket.errors import InvalidInput
 from hocket.language_models import init_chat_model
+from hocket.messages import UsageMetadata
 from hocket.prices import Price, aprice_of, lookup, packaged, price_of, set_prices
+from hocket.prices.batch import batch_price_of
 from hocket.prices.lookup import identify_model
 from hocket.providers.local import ChatLocal
 
@@ -133,7 +135,7 @@ class TestPackage:
         pytest.importorskip("genai_prices", reason="the extra `prices`")
 
     def test_known_models_have_prices(self) -> None:
-        assert price_of("gpt-4o", "openai") == Price("2.5", 10, "1.25")
+        assert price_of("gpt-4o", "openai") == Price("2.5", 10, "1.25", batch=Price("1.25", 5, "1.25"))
         assert price_of("gpt-4o") == price_of("openai:gpt-4o") == price_of("gpt-4o-2024-08-06", "openai")
         assert price_of("claude-sonnet-4-5", "anthropic").cache_write_1h == 6  # type: ignore[union-attr]
 
@@ -141,6 +143,7 @@ class TestPackage:
         assert price_of("grok-4", "xai") is not None
         assert price_of("gpt-4o", "openai_responses") == price_of("gpt-4o", "azure_entra") == price_of("gpt-4o")
         assert price_of("gemini-2.5-pro", "gemini_compatible") == price_of("gemini-2.5-pro", "google")
+        assert price_of("mistral-large-latest", "mistralai") == price_of("mistral-large-latest", "mistral") is not None
 
     def test_a_provider_that_it_does_not_know_has_no_prices(self) -> None:
         assert price_of("gpt-4o", "openai_compatible") is None
@@ -151,16 +154,17 @@ class TestPackage:
         assert price_of("gpt-image-1", "openai") is None
 
     def test_calls_cost_what_the_package_says(self) -> None:
-        """For every model of the package, in calls with all kinds of tokens: the same, to the last digit."""
+        """For every model of the package, in calls and batches with all kinds of tokens: the same, to the last digit."""
         from genai_prices import Usage
         from genai_prices.data_snapshot import get_snapshot
 
-        compared = 0
+        compared, in_batches = 0, 0
         for provider in get_snapshot().providers:
             for model in provider.models:
-                price = packaged._convert(model.get_prices(_NOW))
+                price = packaged._read_prices(model, _NOW)
                 if price is None:
                     continue
+                in_batches += price.batch is not None
                 for scale in (1, 7, 300):
                     counts = {"input_tokens": 1000 * scale, "output_tokens": 500 * scale}
                     read, written, reasoned = 300 * scale, 200 * scale, 100 * scale
@@ -170,15 +174,67 @@ class TestPackage:
                         cache_write_tokens=written,
                         output_reasoning_tokens=reasoned,
                     )
-                    ours = price.cost(
-                        {
-                            **counts,
-                            "total_tokens": 0,
-                            "input_token_details": {"cache_read": read, "cache_creation": written},
-                            "output_token_details": {"reasoning": reasoned},
-                        }  # type: ignore[typeddict-item]
-                    )
-                    said = model.calc_price(theirs, provider, genai_request_timestamp=_NOW).total_price
-                    assert ours == said, (provider.id, model.id, scale)
+                    ours: UsageMetadata = {
+                        **counts,
+                        "total_tokens": 0,
+                        "input_token_details": {"cache_read": read, "cache_creation": written},
+                        "output_token_details": {"reasoning": reasoned},
+                    }  # type: ignore[typeddict-item]
+                    context = {"processing": "batch"}
+                    for mine, its in ((price, None), (price.batch, context)):
+                        if mine is not None:
+                            said = model.calc_price(
+                                theirs, provider, genai_request_timestamp=_NOW, price_context=its
+                            ).total_price
+                            assert mine.cost(ours) == said, (provider.id, model.id, scale, its)
                     compared += 1
         assert compared > 3000
+        assert in_batches > 80
+
+    def test_a_price_of_batches_that_is_not_in_force_yet_is_none(self) -> None:
+        """The package then gives the price of calls, and does not say so."""
+        from genai_prices.data_snapshot import get_snapshot
+
+        _, model = get_snapshot().find_provider_model("gpt-5.2", None, "openai", None)
+        before, now = (packaged._read_prices(model, moment) for moment in (datetime(2026, 9, 1, tzinfo=UTC), _NOW))
+        assert before is not None and before.batch is None  # noqa: PT018
+        assert now is not None and now.batch == now.halve()  # noqa: PT018
+
+    @pytest.mark.parametrize(
+        ("name", "in_a_batch"),
+        [
+            ("openai:gpt-5.2", Price("0.875", 7, "0.0875")),
+            ("azure:o4-mini", None),
+            ("azure:gpt-5.2", Price("0.875", 7, "0.0875")),  # the package has OpenAI's prices for Azure's
+            ("groq:openai/gpt-oss-120b", Price("0.075", "0.3", "0.075")),
+        ],
+    )
+    def test_batches_cost_what_the_package_says(self, name: str, in_a_batch: Price | None) -> None:
+        """Half, or something else; where it says nothing, and the provider does not, nobody knows."""
+        provider, _, model = name.partition(":")
+        assert price_of(name) is not None
+        assert batch_price_of(name) == batch_price_of(model, provider) == in_a_batch
+
+
+def test_a_batch_costs_half_at_those_who_say_so_and_elsewhere_nobody_knows() -> None:
+    set_prices({"gpt-9*": Price(3, 8, "0.5", above={1000: Price(6, 16)})})
+    half = Price("1.5", 4, "0.25", above={1000: Price(3, 8)})
+    for provider in ("openai", "OpenAI", "openai_responses", "anthropic", "google_genai", "mistralai"):
+        assert batch_price_of("gpt-9", provider) == half
+    for provider in ("azure", "azure_entra", "openai_compatible", "groq", "together", "gemini_compatible", None):
+        assert batch_price_of("gpt-9", provider) is None
+    assert batch_price_of("openai:gpt-9") == half
+    assert batch_price_of("nobody-has-heard-of-it", "openai") is None
+
+
+def test_what_the_program_says_of_batches_goes_first() -> None:
+    set_prices({"gpt-9": Price(2, 2, batch=Price("1.5", 2)), "together:*": Price(1, 1, batch=Price("0.7", "0.7"))})
+    assert batch_price_of("gpt-9", "openai") == Price("1.5", 2)
+    assert batch_price_of("llama", "together") == Price("0.7", "0.7")
+    set_prices({"together:*": None})
+
+
+def test_what_is_free_is_free_in_a_batch() -> None:
+    assert batch_price_of("qwen3:8b", "ollama") == batch_price_of("vllm:x") == Price(0, 0)
+    set_prices({"my-model": Price(0, 0, above={5: Price(0, 1)})})
+    assert batch_price_of("my-model", "together") is None

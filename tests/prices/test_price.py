@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from hocket.errors import InvalidInput
 from hocket.messages import UsageMetadata
 from hocket.prices import Price
-from hocket.prices.money import MAX_UNITS, to_units, to_usd
+from hocket.prices.money import EXACT, MAX_UNITS, to_units, to_usd
 
 CLAUDE = Price(
     3,
@@ -94,6 +94,14 @@ def test_what_is_kept_for_an_hour_costs_more_than_what_is_kept_for_minutes() -> 
 
 
 @given(prices(), usages())
+def test_half_a_price_makes_half_the_cost(price: Price, usage: UsageMetadata) -> None:
+    """Of each kind of token, cached ones too, and of long prompts: exactly."""
+    with localcontext(EXACT):
+        assert 2 * price.halve().cost(usage) == price.cost(usage)
+    assert 2 * price.halve().max_cost(5, 7) == price.max_cost(5, 7)
+
+
+@given(prices(), usages())
 def test_no_usage_costs_more_than_its_bound(price: Price, usage: UsageMetadata) -> None:
     assert 0 <= price.cost(usage) <= price.max_cost(usage["input_tokens"], usage["output_tokens"])
 
@@ -172,7 +180,28 @@ def test_steps_that_cannot_be_are_refused(above: dict[int, Price]) -> None:
         Price(1, 1, above=above)
 
 
+@pytest.mark.parametrize("batch", [1, "0.5", Price(1, 1, batch=Price(1, 1))], ids=str)
+def test_a_price_of_batches_that_cannot_be_is_refused(batch: Price) -> None:
+    with pytest.raises(InvalidInput, match="batch is .*; it is a Price without a `batch` of its own"):
+        Price(1, 1, batch=batch)
+
+
+def test_a_step_has_no_price_of_batches() -> None:
+    """That of batches has steps of its own."""
+    with pytest.raises(InvalidInput, match="without an `above` or `batch` of its own"):
+        Price(1, 1, above={5: Price(2, 2, batch=Price(1, 1))})
+    assert Price(2, 2, batch=Price(1, 1, above={5: Price(2, 2)})).batch.above == {5: Price(2, 2)}  # type: ignore[union-attr]
+
+
+def test_the_price_of_batches_is_no_part_of_that_of_calls() -> None:
+    price = Price(1, 2, batch=Price(50, 50))
+    assert price.max_cost(1_000_000, 1_000_000) == 3
+    assert price != Price(1, 2)
+    assert "batch=Price(" in repr(price)
+
+
 def test_a_price_is_data() -> None:
+    assert pickle.loads(pickle.dumps(Price(1, 2, batch=CLAUDE))).batch == CLAUDE
     assert pickle.loads(pickle.dumps(CLAUDE)) == CLAUDE
     assert hash(Price(1, 2)) == hash(Price("1", "2.0"))
     assert Price(1, 2) != Price(1, 3)

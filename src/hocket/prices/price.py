@@ -19,6 +19,7 @@ class Price:
 
         Price("1.25", "10", cache_read="0.125")
         Price(3, 15, above={200_000: Price(6, "22.5")})
+        Price(1, 2, batch=Price("0.75", "1.5"))
 
     In usage as hocket reports it, input holds what was read from and written to a cache, and output holds reasoning; each
     of these parts is priced once, by its own price.
@@ -32,9 +33,12 @@ class Price:
         cache_write_1h: tokens of the prompt that it keeps for an hour, as Anthropic's models can; None: as ``cache_write``.
         input_audio, output_audio: tokens of recordings; None: as ``input``, ``output``.
         above: other prices, for all tokens of a call whose input has more tokens than the key says.
+        batch: what the same costs in a provider's batch; None: half of it at OpenAI, Anthropic, Google and Mistral, and not
+            known elsewhere.
 
     Raises:
-        InvalidInput: a price is a float, no number or negative; a key of ``above`` is not above 0.
+        InvalidInput: a price is a float, no number or negative; a key of ``above`` is not above 0; ``batch``, or a price
+            of ``above``, has a ``batch`` of its own.
     """
 
     input: Decimal
@@ -46,6 +50,7 @@ class Price:
     input_audio: Decimal | None
     output_audio: Decimal | None
     above: Mapping[int, "Price"] = field(hash=False)
+    batch: "Price | None"
 
     def __init__(
         self,
@@ -59,6 +64,7 @@ class Price:
         input_audio: Amount | None = None,
         output_audio: Amount | None = None,
         above: Mapping[int, "Price"] | None = None,
+        batch: "Price | None" = None,
     ) -> None:
         optional = {
             "cache_read": cache_read,
@@ -74,6 +80,9 @@ class Price:
         for name, value in optional.items():
             take(self, name, None if value is None else read_amount(value, name))
         take(self, "above", dict(sorted(_check_steps(above or {}))))
+        if batch is not None and (not isinstance(batch, Price) or batch.batch):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"batch is {batch!r}; it is a Price without a `batch` of its own")
+        take(self, "batch", batch)
 
     def cost(self, usage: UsageMetadata) -> Decimal:
         """Return what a call came to, in US dollars, exactly.
@@ -109,6 +118,13 @@ class Price:
                     for step in (self, *(step for limit, step in self.above.items() if input_tokens > limit))
                 ),
             ).scaleb(-_MILLION)
+
+    def halve(self) -> "Price":
+        """Return half of every part, exactly."""
+        with localcontext(EXACT):
+            halves = {name: part / 2 for name, part in vars(self).items() if isinstance(part, Decimal)}
+        above = {limit: step.halve() for limit, step in self.above.items()}
+        return Price(**halves, above=above, batch=None)
 
     def _at(self, input_tokens: int) -> "Price":
         """Return the price of a call with so many tokens of input."""
@@ -146,6 +162,6 @@ def _check_steps(above: Mapping[int, Price]) -> Iterator[tuple[int, Price]]:
     for limit, price in above.items():
         if isinstance(limit, bool) or not isinstance(limit, int) or limit <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"above has the key {limit!r}; it is a number of tokens above 0")
-        if not isinstance(price, Price) or price.above:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-            raise InvalidInput(f"above[{limit}] is {price!r}; it is a Price without an `above` of its own")
+        if not isinstance(price, Price) or price.above or price.batch:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"above[{limit}] is {price!r}; it is a Price without an `above` or `batch` of its own")
         yield limit, price
