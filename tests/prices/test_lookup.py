@@ -197,8 +197,8 @@ class TestPackage:
 
         _, model = get_snapshot().find_provider_model("gpt-5.2", None, "openai", None)
         before, now = (packaged._read_prices(model, moment) for moment in (datetime(2026, 9, 1, tzinfo=UTC), _NOW))
-        assert before is not None and before.batch is None  # noqa: PT018
-        assert now is not None and now.batch == now.halve()  # noqa: PT018
+        assert before is not None and before.batch is None
+        assert now is not None and now.batch == now.halve()
 
     @pytest.mark.parametrize(
         ("name", "in_a_batch"),

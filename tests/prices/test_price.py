@@ -182,7 +182,7 @@ def test_steps_that_cannot_be_are_refused(above: dict[int, Price]) -> None:
 
 @pytest.mark.parametrize("batch", [1, "0.5", Price(1, 1, batch=Price(1, 1))], ids=str)
 def test_a_price_of_batches_that_cannot_be_is_refused(batch: Price) -> None:
-    with pytest.raises(InvalidInput, match="batch is .*; it is a Price without a `batch` of its own"):
+    with pytest.raises(InvalidInput, match=r"batch is .*; it is a Price without a `batch` of its own"):
         Price(1, 1, batch=batch)
 
 

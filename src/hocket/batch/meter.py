@@ -7,7 +7,8 @@ from decimal import Decimal, localcontext
 from hocket._metering.ambient import add_source
 from hocket._metering.attempt import Attempt, AttemptEnd, Reserver
 from hocket.messages import UsageMetadata, add_usage
-from hocket.prices import Price, aprice_of, price_of
+from hocket.prices import Price
+from hocket.prices.batch import price_attempt
 from hocket.prices.money import EXACT, trim_amount
 
 __all__ = ["RowMeter", "row_meter"]
@@ -58,11 +59,7 @@ class _Metering:
 
     async def settle(self, end: AttemptEnd) -> None:
         """Add the attempt with its price. Tables may have to be loaded for that, which is for a thread."""
-        attempt, price = self._attempt, None
-        if end.usage is not None and attempt.model:
-            names = attempt.model, attempt.provider
-            price = await aprice_of(*names) if attempt.mode.is_async else price_of(*names)
-        self._meter.add(price, end)
+        self._meter.add(None if end.usage is None else await price_attempt(self._attempt), end)
 
 
 row_meter: ContextVar[RowMeter | None] = ContextVar("hocket_row_meter", default=None)

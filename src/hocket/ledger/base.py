@@ -11,11 +11,12 @@ from hocket._metering.attempt import Attempt
 from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 from hocket.ledger.booking import Booking, make_hit
-from hocket.ledger.entry import EntryOutcome, LedgerEntry, encode_line
+from hocket.ledger.entry import BATCH, EntryOutcome, LedgerEntry, encode_line
 from hocket.ledger.spool import Spool
 from hocket.ledger.writer import EntryWriter
 from hocket.messages import UsageMetadata
 from hocket.prices import price_of
+from hocket.prices.batch import batch_price_of
 from hocket.prices.money import EXACT
 
 __all__ = ["Ledger", "LedgerTotal"]
@@ -227,7 +228,8 @@ def _price(entry: LedgerEntry) -> LedgerEntry:
     """Return an entry with its cost, where that can be known."""
     if entry.cost is not None or entry.input_tokens is None or entry.output_tokens is None or not entry.model:
         return entry
-    price = price_of(entry.model, entry.provider)
+    is_batch = entry.price == BATCH
+    price = (batch_price_of if is_batch else price_of)(entry.model, entry.provider)
     if price is None:
         return entry
     usage: UsageMetadata = {
@@ -237,7 +239,8 @@ def _price(entry: LedgerEntry) -> LedgerEntry:
         "input_token_details": {"cache_read": entry.cache_read, "cache_creation": entry.cache_write},
         "output_token_details": {"reasoning": entry.reasoning},
     }
-    return replace(entry, cost=price.cost(usage), price=f"{price.input}/{price.output}")
+    shown = f"{price.input}/{price.output}"
+    return replace(entry, cost=price.cost(usage), price=f"{BATCH} {shown}" if is_batch else shown)
 
 
 def _read_since(since: datetime | timedelta) -> datetime:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from hocket._metering.attempt import Attempt, AttemptEnd
 from hocket._runtime import clock
-from hocket.ledger.entry import EntryOutcome, LedgerEntry
+from hocket.ledger.entry import BATCH, EntryOutcome, LedgerEntry
 from hocket.messages import UsageMetadata
 
 __all__ = ["Booking", "EntrySink", "make_hit"]
@@ -41,6 +41,9 @@ class Booking:
     def __init__(self, sink: EntrySink, attempt: Attempt, metadata: Mapping[str, object]) -> None:
         self._sink = sink
         self._entry = _begin(attempt, metadata, "open")
+        if (place := attempt.batch_place) is not None:  # by its id a row that is read twice is booked once
+            more = {**metadata, BATCH: place.batch}
+            self._entry = replace(self._entry, id=place.row_id, price=BATCH, metadata=more)
         sink.open(self._entry)
 
     async def settle(self, end: AttemptEnd) -> None:

@@ -10,7 +10,10 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from hocket.errors import StoreError
 
-__all__ = ["COLUMNS", "EntryOutcome", "LedgerEntry", "decode_entry", "encode_entry", "encode_line"]
+__all__ = ["BATCH", "COLUMNS", "EntryOutcome", "LedgerEntry", "decode_entry", "encode_entry", "encode_line"]
+
+BATCH = "batch"
+"""What the price of an entry of a provider's batch begins with, and where its metadata have the key of the batch."""
 
 EntryOutcome: TypeAlias = Literal["ok", "failed", "cancelled", "closed", "cached", "shared", "open"]
 """How it ended.
@@ -37,11 +40,12 @@ class LedgerEntry:
         cache_read, cache_write, reasoning: those among them.
         served_tokens: tokens of an answer that came out of a cache: what it would have used.
         cost: in US dollars, exactly; None: there is no price, or no usage. Never 0 for that.
-        price: the price it was counted with.
+        price: the price it was counted with: "1.75/14", of input and output. "batch": that of batches, which is not known;
+            "batch 0.875/7": which is this.
         estimated: whether the tokens were counted here, since the answer did not come to its end.
         seconds: that it took. first_token: until the first chunk; None: there was none.
         request_id: the server's name for the request.
-        metadata: of the call and its model.
+        metadata: of the call and its model; under "batch" the key of the provider's batch that the attempt was a row of.
     """
 
     id: str
