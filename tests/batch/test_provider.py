@@ -261,13 +261,13 @@ async def test_handlers_and_ledgers_hear_of_each_row_once(provider: Provider, ou
             self.events.append("end")
 
     heard, booked = Heard(), list[LedgerEntry]()
-    ledger = CallbackLedger(booked.extend)
+    ledger = CallbackLedger(booked.append)
     async with serve_batches(provider, out) as served:
         chain = RunnableLambda(lambda row: row) | served.model(callbacks=[heard], ledger=ledger)
         report = await served.run(ROWS[:3], model=chain.with_config(callbacks=[heard]))
         assert report.ok == 3
         assert Counter(heard.events) == {"chain": 6, "start": 3, "end": 3}
-        await ledger.aclose()
+        await ledger.aflush()
         assert len(booked) == 3
         assert {entry.metadata["batch"] for entry in booked} == {read_lines(out)[2]["batch"]}
 

@@ -43,7 +43,7 @@ class Booking:
         self._entry = _begin(attempt, metadata, "open")
         if (place := attempt.batch_place) is not None:  # by its id a row that is read twice is booked once
             more = {**metadata, BATCH: place.batch}
-            self._entry = replace(self._entry, id=place.row_id, price=BATCH, metadata=more)
+            self._entry = replace(self._entry, id=f"{place.batch}-{place.row_id}", price=BATCH, metadata=more)
         sink.open(self._entry)
 
     async def settle(self, end: AttemptEnd) -> None:
