@@ -11,14 +11,16 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, ClassVar, Literal
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, cast
+from urllib.parse import quote, urlencode
 
 from hocket.http.json_lines import JSONLines
-from hocket.http.request import HTTPReply, HTTPRequest, json_bytes, json_request
+from hocket.http.request import HTTPReply, HTTPRequest, json_bytes
 from hocket.messages.content import FieldsView
 
-__all__ = ["BatchAPI", "BatchState", "make_reply", "read_time"]
+__all__ = ["BatchAPI", "BatchState", "FileBatchAPI", "make_reply", "number_at", "object_at", "read_time"]
 
 _OF_ONE_CALL = ("accept", "content-type", "content-length")
 """Headers of a request that are about its own body, or its own reply."""
@@ -33,7 +35,8 @@ class BatchState:
         key: hocket's; None: the server does not repeat it.
         state: "running"; "ended": its results can be fetched, however many rows it came to; "failed": no row was asked.
         created_at: in seconds since 1970; 0: the server does not say.
-        total: rows. done: those that have ended, whatever became of them. failed: those of them that have no answer.
+        total: rows; 0: the server does not say. done: those that have ended, whatever became of them. failed: those of them
+            that have no answer.
         word: the server's own word for its state, or the code of what it failed of.
         message: what the server says of a failure; "": nothing.
         results: where its results are, for `BatchAPI.fetch`.
@@ -52,13 +55,14 @@ class BatchState:
 
 
 class BatchAPI(ABC):
-    """The batch endpoint for requests of one URL and one set of headers.
+    """The batch endpoint for requests of one URL, one set of headers and one model.
 
     Args:
         like: such a request, but for its key.
 
     Attributes:
         headers: that each request to the endpoint has.
+        shows_keys: whether the server repeats the key of a batch; else only the lines of its results tell whose it is.
     """
 
     max_rows: ClassVar[int] = 50_000
@@ -67,17 +71,22 @@ class BatchAPI(ABC):
     max_bytes: ClassVar[int] = 100_000_000
     """Bytes of all lines of a batch."""
 
-    shows_keys: ClassVar[bool] = True
-    """Whether the server repeats the key of a batch; else only the lines of its results tell whose it is."""
+    shows_keys: bool = True
 
     full_words: ClassVar[frozenset[str]] = frozenset()
     """Words, or codes, of a server that takes no more batches for now, and of a batch that failed of that."""
 
+    _end: ClassVar[str] = ""
+    """What the URL of a call has behind the root of the API."""
+
+    _place: ClassVar[str] = "batches"
+    """The path of all batches, below the root."""
+
     def __init__(self, like: HTTPRequest) -> None:
         self.like = like
         self.headers: dict[str, str] = {name: text for name, text in like.headers.items() if name not in _OF_ONE_CALL}
-        path, _, self._query = like.url.partition("?")
-        self.path: str = path
+        url, _, self._query = like.url.partition("?")
+        self._root = url.removesuffix(self._end)
 
     # -- what a provider says
 
@@ -111,23 +120,31 @@ class BatchAPI(ABC):
 
     @abstractmethod
     def read_state(self, data: Any) -> BatchState:
-        """Return what the data of a reply say of a batch."""
+        """Return what the data of a reply say of a batch.
 
-    @abstractmethod
+        A word that is not known is no end: to wait for a batch costs nothing, and to ask for its rows again does.
+        """
+
     def get(self, id: str) -> HTTPRequest:
         """Return the request for the state of a batch."""
+        return self._get(self._locate(id))
 
-    @abstractmethod
     def cancel(self, id: str) -> HTTPRequest:
         """Return the request that asks to cancel a batch. What its reply says is not read."""
+        return self._post(f"{self._locate(id)}/cancel")
 
     @abstractmethod
     def list(self, cursor: str | None) -> HTTPRequest:
         """Return the request for a page of batches, the newest first; ``cursor``: as `read_list` gave it."""
 
-    @abstractmethod
     def read_list(self, data: Any, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
-        """Return the batches of a page, and the cursor of the next one; None: there is none."""
+        """Return the batches of a page, and the cursor of the next one; None: there is none.
+
+        By default the page is a list, or one is its ``data``, and the next page begins after its last batch.
+        """
+        page: FieldsView = {"data": data} if isinstance(data, list) else data
+        states = [self.read_state(batch) for batch in page["data"]]
+        return states, states[-1].id if states and page.get("has_more") else None
 
     @abstractmethod
     def fetch(self, place: str) -> HTTPRequest:
@@ -148,16 +165,36 @@ class BatchAPI(ABC):
 
     # -- for providers
 
+    def _locate(self, id: str) -> str:
+        """Return the URL of a batch. Its id, which may come out of a file, leads to no other place."""
+        return f"{self._batches}/{quote(id, safe='')}"
+
+    @property
+    def _batches(self) -> str:
+        return f"{self._root}/{self._place}"
+
     def _url(self, url: str) -> str:
         """Return a URL with the parameters that the requests of calls have."""
         joint = "&" if "?" in url else "?"
         return f"{url}{joint}{self._query}" if self._query else url
 
-    def _get(self, url: str) -> HTTPRequest:
-        return HTTPRequest("GET", self._url(url), {**self.headers, "accept": "application/json"})
+    def _get(self, url: str, accept: str = "application/json") -> HTTPRequest:
+        return HTTPRequest("GET", self._url(url), {**self.headers, "accept": accept})
 
-    def _post(self, url: str, body: FieldsView | None = None, headers: Mapping[str, str] | None = None) -> HTTPRequest:
-        return json_request(self._url(url), body or {}, {**self.headers, **(headers or {})})
+    def _get_list(self, **parameters: object) -> HTTPRequest:
+        """Return a GET of a page of batches; a parameter that is None is left out."""
+        said = {name: value for name, value in parameters.items() if value is not None}
+        return self._get(f"{self._batches}?{urlencode(said)}")
+
+    def _post(
+        self, url: str, body: FieldsView | bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> HTTPRequest:
+        """Return a POST of JSON: data, or their bytes; None: there is no body."""
+        content = body if isinstance(body, bytes) else b"" if body is None else json_bytes(body)
+        kind = {"content-type": "application/json"} if content else {}
+        return HTTPRequest(
+            "POST", self._url(url), {**self.headers, "accept": "application/json", **kind, **(headers or {})}, content
+        )
 
     def _post_file(self, url: str, fields: Mapping[str, str], name: str, lines: Iterable[bytes]) -> HTTPRequest:
         """Return a POST of a form (``multipart/form-data``) with one file of JSON lines."""
@@ -175,14 +212,67 @@ class BatchAPI(ABC):
         return HTTPRequest("POST", self._url(url), {**self.headers, **headers}, content)
 
 
-def make_reply(status: int, body: object) -> HTTPReply:
-    """Return the reply that a call would have got, with this status and body."""
-    return HTTPReply(status, {"content-type": "application/json"}, json_bytes(body))
+class FileBatchAPI(BatchAPI):
+    """Batches whose lines go to ``/files``, and whose results are files there: OpenAI's form, which others have, too."""
+
+    _unreached: ClassVar[frozenset[str]] = frozenset({"batch_expired", "batch_cancelled"})
+    """Codes of rows that the server did not come to."""
+
+    _files: str = "files"
+    """The path that files go to."""
+
+    _form: Mapping[str, str] = MappingProxyType({"purpose": "batch"})
+    """What the form says beside the file."""
+
+    def upload(self, key: str, lines: Sequence[bytes]) -> HTTPRequest:
+        return self._post_file(f"{self._root}/{self._files}", self._form, f"{key}.jsonl", lines)
+
+    def fetch(self, place: str) -> HTTPRequest:
+        return self._get(f"{self._root}/files/{quote(place, safe='')}/content", "*/*")
+
+    def read_line(self, line: Any) -> tuple[str, HTTPReply | None]:
+        response, error = object_at(line, "response"), line.get("error")
+        status: int = response.get("status_code") or 200
+        body: object = response.get("body")
+        if error and (status < 400 or not body):  # the error is not what a reply says
+            if object_at(line, "error").get("code") in self._unreached:
+                return line["custom_id"], None
+            status, body = (status if status >= 400 else 500), {"error": error}
+        elif status < 400 and not body:
+            raise KeyError("response")
+        return line["custom_id"], make_reply(status, body, response.get("request_id"))
 
 
-def read_time(text: str | None) -> float:
-    """Return a time in the form of RFC 3339 as seconds since 1970; 0: there is none, or it is of another form."""
+def make_reply(status: int, body: object, request_id: object = None) -> HTTPReply:
+    """Return the reply that a call would have got.
+
+    Args:
+        status: of it.
+        body: its data.
+        request_id: the server's name for the request; None: it has none.
+    """
+    headers = {"content-type": "application/json"}
+    return HTTPReply(status, headers | ({"x-request-id": str(request_id)} if request_id else {}), json_bytes(body))
+
+
+def read_time(value: object) -> float:
+    """Return a time, a number or a text of RFC 3339, as seconds since 1970; 0: there is none, or it is of another form."""
+    if isinstance(value, int | float):
+        return float(value)
     try:
-        return datetime.fromisoformat(text or "").timestamp()
+        time = datetime.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
         return 0.0
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+
+
+def object_at(data: FieldsView, name: str) -> FieldsView:
+    """Return the object that data have under a name; an empty one, where there is none."""
+    value: object = data.get(name)
+    return cast("FieldsView", value) if isinstance(value, Mapping) else {}
+
+
+def number_at(data: FieldsView, name: str) -> int:
+    """Return the whole number that data have under a name, be it as a text; 0, where there is none."""
+    value: object = data.get(name)
+    return int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()) else 0

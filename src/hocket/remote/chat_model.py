@@ -171,7 +171,13 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         return run_in_portal(functools.partial(self.aget_num_tokens_from_messages, messages, tools, exact=True))
 
     def _batch_api(self, request: HTTPRequest) -> "BatchAPI | None":
-        """Return the batch endpoint for requests like this one; None: the provider has none."""
+        """Return the batch endpoint for requests like this one; None: the provider has none.
+
+        A provider returns a `BatchAPI` of its own, and imports it in here: live calls need none of it.
+
+        Args:
+            request: as `_request` returns it.
+        """
         return None
 
     def _compose_attempts(self) -> Next:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.structured import StructuredMethod
@@ -18,6 +18,9 @@ from hocket.providers.openai.service import OpenAIService
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.remote.turns import prepend_instructions
+
+if TYPE_CHECKING:
+    from hocket.remote.batch_api import BatchAPI
 
 __all__ = ["ChatOpenAI"]
 
@@ -121,6 +124,11 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         body = self._api.encode(messages, options, facts)
         body = name_prompt(body, messages, options) if dialect.cache_key else body
         return self._post_to_api("", options.model, body)
+
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+        from hocket.providers.openai.batches import OpenAIBatches  # live calls need none of it
+
+        return OpenAIBatches(request, self._dialect)
 
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest | None:
         body = self._api.encode_count(messages, tools, self.model)

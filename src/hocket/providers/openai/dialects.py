@@ -41,6 +41,9 @@ class Dialect(Endpoint):
         holds_to_schema: whether it knows the response format ``json_schema``.
         cache_key: whether it takes ``prompt_cache_key``, by which a prompt finds the machine that has its beginning.
         tool_choices: the choices among tools that it heeds; where names are not among them, only the named are offered.
+        batch_upload: the path that the file of a batch goes to.
+        batch_form: what the form says beside the file.
+        repeats_metadata: whether it keeps the metadata of a batch, by which hocket finds it again.
     """
 
     root: str = ""
@@ -58,6 +61,9 @@ class Dialect(Endpoint):
     holds_to_schema: bool = True
     cache_key: bool = False
     tool_choices: frozenset[ToolChoiceKind] = frozenset(ToolChoiceKind) - {ToolChoiceKind.SUBSET}
+    batch_upload: str = "files"
+    batch_form: Mapping[str, str] = field(default_factory=lambda: {"purpose": "batch"}, hash=False)
+    repeats_metadata: bool = True
 
     @cached_property
     def refused(self) -> frozenset[str]:
@@ -140,6 +146,9 @@ _ALL = (
         hosts=("api.together.ai",),
         key_variables=("TOGETHER_API_KEY",),
         words=_SAMPLING,
+        batch_upload="files/upload",
+        batch_form={"purpose": "batch-api", "file_name": "batch.jsonl"},
+        repeats_metadata=False,
     ),
     Dialect(
         name="fireworks",
