@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hocket._schemas.dialects import ANTHROPIC
 from hocket._secrets import unwrap_secret
@@ -20,6 +20,9 @@ from hocket.providers.anthropic.stream import AnthropicDecoder
 from hocket.providers.anthropic.tools import encode_tools, list_references
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from hocket.remote.batch_api import BatchAPI
 
 __all__ = ["ChatAnthropic"]
 
@@ -116,6 +119,11 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     def _request(self, messages: Sequence[BaseMessage], options: AnthropicOptions, *, stream: bool) -> HTTPRequest:
         body = encode_request(messages, options, self._choose_max_tokens(vars(options)), stream=stream)
         return self._post(self._url("v1/messages"), body, self._make_headers(options))
+
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+        from hocket.providers.anthropic.batches import AnthropicBatches  # live calls need none of it
+
+        return AnthropicBatches(request)
 
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest:
         offered = encode_tools(tools, None, None)

@@ -1,0 +1,70 @@
+"""Anthropic's ``/messages/batches``. A batch has no name of ours there: whose it is, the custom ids of its results say."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.remote.batch_api import BatchAPI, BatchState, make_reply, number_at, object_at, read_time
+
+__all__ = ["AnthropicBatches"]
+
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The statuses that calls get with an error of a type, where it is not 500: a result has the type alone."""
+
+_UNREACHED = ("canceled", "expired")
+
+
+class AnthropicBatches(BatchAPI):
+    """Anthropic's batches. Its betas are headers, which each request has."""
+
+    max_rows: ClassVar = 100_000
+    shows_keys = False
+    full_words: ClassVar = frozenset({"rate_limit_error"})
+
+    def encode_line(self, custom_id: str, content: bytes) -> bytes:
+        return b'{"custom_id":"%b","params":%b}\n' % (custom_id.encode(), content)
+
+    def create(self, key: str, lines: Sequence[bytes], file: str | None) -> HTTPRequest:
+        return self._post(self._batches, b'{"requests":[%b]}' % b",".join(line.rstrip() for line in lines))
+
+    def read_state(self, data: Any) -> BatchState:
+        id, word, counts = str(data["id"]), str(data["processing_status"]), object_at(data, "request_counts")
+        failed = sum(number_at(counts, name) for name in ("errored", *_UNREACHED))
+        done = failed + number_at(counts, "succeeded")
+        return BatchState(
+            id=id,
+            key=None,
+            state="ended" if word == "ended" else "running",
+            created_at=read_time(data.get("created_at")),
+            total=done + number_at(counts, "processing"),
+            done=done,
+            failed=failed,
+            word=word,
+            results=(id,) if word == "ended" else (),
+        )
+
+    def list(self, cursor: str | None) -> HTTPRequest:
+        return self._get_list(limit=100, after_id=cursor)
+
+    def fetch(self, place: str) -> HTTPRequest:
+        return self._get(f"{self._locate(place)}/results", "*/*")  # not its ``results_url``, which may be anywhere
+
+    def read_line(self, line: Any) -> tuple[str, HTTPReply | None]:
+        id, result = line["custom_id"], line["result"]
+        if result["type"] in _UNREACHED:
+            return id, None
+        if result["type"] == "succeeded":
+            return id, make_reply(200, result["message"])
+        error = result["error"]
+        return id, make_reply(_STATUSES.get(object_at(error, "error").get("type", ""), 500), error)
