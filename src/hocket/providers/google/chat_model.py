@@ -1,7 +1,7 @@
 """The chat model: a few lines between `RemoteChatModel` and the pure functions beside it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hocket._schemas.dialects import DRAFT_2020_12
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -18,6 +18,9 @@ from hocket.providers.google.service import GoogleService, name_model
 from hocket.providers.google.stream import GoogleDecoder
 from hocket.providers.google.tools import encode_tools
 from hocket.remote.chat_model import RemoteChatModel
+
+if TYPE_CHECKING:
+    from hocket.remote.batch_api import BatchAPI
 
 __all__ = ["ChatGoogleGenerativeAI"]
 
@@ -75,6 +78,11 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
         verb = "streamGenerateContent?alt=sse" if stream else "generateContent"
         url = self._url(self._path(f"{name_model(options.model)}:{verb}"))
         return self._post(url, encode_request(messages, options, stream=stream))
+
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+        from hocket.providers.google.batches import GoogleBatches  # live calls need none of it
+
+        return GoogleBatches(request)
 
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest:
         name = name_model(self.model)
