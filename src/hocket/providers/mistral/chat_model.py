@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hocket._schemas.dialects import MISTRAL
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -17,6 +17,9 @@ from hocket.providers.mistral.encode import encode_request
 from hocket.providers.mistral.options import MistralOptions
 from hocket.providers.mistral.service import MistralService
 from hocket.remote.chat_model import RemoteChatModel
+
+if TYPE_CHECKING:
+    from hocket.remote.batch_api import BatchAPI
 
 __all__ = ["ChatMistralAI"]
 
@@ -59,6 +62,11 @@ class ChatMistralAI(MistralService, MistralOptions, RemoteChatModel):
 
     def _request(self, messages: Sequence[BaseMessage], options: MistralOptions, *, stream: bool) -> HTTPRequest:
         return self._post(self._url("chat/completions"), encode_request(messages, options, stream=stream))
+
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+        from hocket.providers.mistral.batches import MistralBatches  # live calls need none of it
+
+        return MistralBatches(request)
 
     def _decode(self, reply: HTTPReply) -> ChatResult:
         return decode_reply(reply, include_headers=self.include_response_headers)
