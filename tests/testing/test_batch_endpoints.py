@@ -239,6 +239,27 @@ async def test_a_script_that_breaks_off_is_an_error_of_the_provider() -> None:
         assert [row.status for row in batches.submitted[0].rows] == [500, 500]
 
 
+async def test_gemini_takes_a_file_in_pieces_and_returns_one() -> None:
+    async with batching(GOOGLE) as (client, _):
+        lines = [json.dumps({"key": key, "request": GOOGLE.body("hi")}) + "\n" for key in ("a", "b")]
+        start = {"x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start"}
+        begun = await client.http.post("/upload/v1beta/files", json={"file": {"displayName": "key"}}, headers=start)
+        where, file = begun.headers["x-goog-upload-url"], ""
+        for command, piece, status in [("upload", lines[0], "active"), ("upload, finalize", lines[1], "final")]:
+            reply = await client.http.post(where, content=piece, headers={"x-goog-upload-command": command})
+            assert reply.headers["x-goog-upload-status"] == status
+            file = reply.json()["file"]["name"]
+        job = {"batch": {"displayName": "key", "inputConfig": {"fileName": file}}}
+        batch = (await client.http.post("/v1beta/models/m:batchGenerateContent", json=job)).json()
+        assert batch["metadata"]["displayName"] == "key"
+        batch = await client.get(f"/v1beta/{batch['name']}")
+        results = await client.http.get(f"/v1beta/{batch['response']['responsesFile']}:download?alt=media")
+        answers = [json.loads(line) for line in results.text.splitlines()]
+        assert [one["key"] for one in answers] == ["a", "b"]
+        live = await client.http.post(GOOGLE.live, json=GOOGLE.body("hi"))
+        assert answers[1]["response"] == live.json()
+
+
 async def test_it_is_at_any_base_url() -> None:
     """Groq's and Azure's is another."""
     async with batching() as (client, batches):
@@ -274,8 +295,10 @@ async def test_it_takes_its_time_and_a_cancel_keeps_what_is_there(provider: Prov
             assert await client.state(place) == completed
             assert len(await client.read(place)) == 10
             assert await client.state(other) == cancelled
-            kept = [reply for reply in (await client.read(other)).values() if isinstance(reply, dict)]
-            assert len(kept) == 5
+            results = await client.read(other)
+            assert len([reply for reply in results.values() if isinstance(reply, dict)]) == 5
+            said = {"anthropic": "canceled", "google": 1, "mistral": None}
+            assert results.get("r-9") == said.get(provider.name, "batch_cancelled")
             assert sum(batches.executed_ids.values()) == 15
             assert [batch.state for batch in batches.submitted] == ["completed", "cancelled"]
 
@@ -298,13 +321,28 @@ async def test_states_come_one_after_the_other() -> None:
                 ("finalizing", 6),
                 ("completed", 6),
             ]
-            other = await client.submit(1)
+            other = await client.submit(6)
+            clock.advance(40)
             await client.http.post(f"{other}/cancel")
+            clock.advance(4)
             assert await client.state(other) == "cancelling"
-            clock.advance(5)
+            clock.advance(1)
             assert await client.state(other) == "cancelled"
+            assert batches.submitted[1].counts == {"succeeded": 2, "cancelled": 4}
             await client.http.post(f"{place}/cancel")
             assert await client.state(place) == "completed"
+
+
+async def test_anthropic_counts_at_the_end() -> None:
+    """Until then all rows are processed there, as its reference says."""
+    with virtual_clock(autojump=False) as clock:
+        async with batching(ANTHROPIC) as (client, batches):
+            batches.plan = BatchPlan(seconds=100)
+            place = await client.submit(4)
+            clock.advance(50)
+            counts = (await client.get(place))["request_counts"]
+            assert counts == {"processing": 4, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
+            assert batches.submitted[0].counts == {"succeeded": 2, "processing": 2}
 
 
 @each_provider
