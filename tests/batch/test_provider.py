@@ -80,10 +80,12 @@ async def test_without_time_to_wait_rows_are_left_and_collected_later(provider: 
 
 async def test_what_a_batch_left_is_asked_in_the_next(provider: Provider, out: Path) -> None:
     def plan(batch: Any) -> BatchPlan:
-        fates = {"expired": {1, 5}, "missing": set(), "garbled": {7}} if batch.number == 0 else {}
+        # Rows that stand in one document cannot be cut one by one.
+        garbled = "expired" if provider.name == "google" else "garbled"
+        fates = [("expired", {1, 5}), (garbled, {7})] if batch.number == 0 else []
         return BatchPlan(
             seconds=100,
-            rows=lambda row: next((fate for fate, rows in fates.items() if row.number in rows), None),
+            rows=lambda row: next((fate for fate, rows in fates if row.number in rows), None),
         )
 
     async with serve_batches(provider, out) as served:
@@ -167,7 +169,9 @@ async def test_a_failed_batch_ends_the_run_and_leaves_its_rows_open(provider: Pr
     if provider.name == "anthropic":
         pytest.skip("a batch of Anthropic never fails whole")
     async with serve_batches(provider, out) as served:
-        served.server.batches.plan = BatchPlan(seconds=100, end="failed", code="invalid_json", message="line 3")
+        served.server.batches.plan = BatchPlan(
+            seconds=100, end="failed", code="3" if provider.name == "google" else "invalid_json", message="line 3"
+        )
         with pytest.raises(BatchFailed, match="line 3"):
             await served.run(ROWS)
         served.server.batches.plan = BatchPlan()

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from hocket._runtime import clock
 from hocket.batch.entry import BatchEntry
 from hocket.batch.journal import Journal
-from hocket.batch.patience import Patience
+from hocket.batch.patience import Patience, may_pass
 from hocket.errors import LLMError
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
@@ -72,32 +72,36 @@ async def _find_nameless(
 ) -> BatchState | None:
     """Look into each batch that may be it: the lines of its results say whose it is, so it has to end first."""
     for found in states:
-        is_near = found.created_at >= entry.at - NAMELESS_SKEW and found.total == len(entry.numbers)
+        is_near = found.created_at >= entry.at - NAMELESS_SKEW and found.total in (0, len(entry.numbers))
         if not is_near or found.id in journal.batch_ids:
             continue
         state = found
         while state.state == "running":
             await patience.pause(LISTS_LAG)
             state = await client.get(state.id)
-        if await _read_key(client, state) == entry.key:
-            return state
+        for place in state.results:
+            if await _read_key(client, place, patience) == entry.key:
+                return state
     return None
 
 
-async def _read_key(client: BatchClient, state: BatchState) -> str | None:
-    """Return the key in the first line of the results."""
-    for place in state.results:
+async def _read_key(client: BatchClient, place: str, patience: Patience) -> str | None:
+    """Return the key in the first line of results; None: they have none, or are gone."""
+    while True:
         try:
             async with aclosing(client.fetch(place)) as lines:
                 async for line in lines:
                     id, _ = client.api.read_line(from_json(line) if isinstance(line, bytes) else line)
                     return id.rpartition("-")[0]
+            return None
         except LLMError as error:
-            if error.status != 404:
+            if error.status == 404:
+                return None
+            if not may_pass(error):
                 raise
+            await patience.pause(LISTS_LAG)
         except (ValueError, TypeError, KeyError, AttributeError):
-            pass
-    return None
+            return None
 
 
 def is_refused(error: LLMError) -> bool:

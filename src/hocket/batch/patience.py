@@ -1,11 +1,12 @@
-"""How long a run waits for batches."""
+"""How long a run waits for batches, and for what passes."""
 
 import anyio
 
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
+from hocket.errors import InvalidReply, LLMError
 
-__all__ = ["NotNow", "Patience"]
+__all__ = ["NotNow", "Patience", "may_pass"]
 
 
 class NotNow(Exception):
@@ -38,3 +39,8 @@ class Patience:
             await (event or self._stopping).wait()
         if self._stopping.is_set():
             raise NotNow
+
+
+def may_pass(error: LLMError) -> bool:
+    """Whether it may go well later."""
+    return error.retryable or isinstance(error, InvalidReply)

@@ -22,8 +22,8 @@ from hocket.batch.chunks import Chunk, Chunks
 from hocket.batch.entry import BatchEntry
 from hocket.batch.errors import BatchExpired, BatchFailed, BatchPending, ResumeMismatch
 from hocket.batch.lookup import find_batch, is_refused
-from hocket.batch.patience import NotNow, Patience
-from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader, may_pass
+from hocket.batch.patience import NotNow, Patience, may_pass
+from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader
 from hocket.batch.route import Route, find_client
 from hocket.batch.run import BatchRun
 from hocket.batch.wire import GivingWire, RequestTaken, TakingWire, run_row, take_request

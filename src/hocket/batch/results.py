@@ -9,15 +9,15 @@ import anyio
 from pydantic_core import from_json
 
 from hocket.batch.entry import BatchEntry
-from hocket.batch.patience import Patience
+from hocket.batch.patience import Patience, may_pass
 from hocket.batch.run import BatchRun
 from hocket.batch.wire import GivingWire, RowUnanswered, run_row
-from hocket.errors import InvalidReply, LLMError
+from hocket.errors import LLMError
 from hocket.http.request import HTTPReply
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
-__all__ = ["MOST_TRIES", "NumberedRow", "ResultReader", "may_pass"]
+__all__ = ["MOST_TRIES", "NumberedRow", "ResultReader"]
 
 MOST_TRIES = 3
 """Batches that a row may be in, and times that its results are fetched."""
@@ -141,8 +141,3 @@ class ResultReader:
             self.rest.append(one)
         finally:
             self._places.release()
-
-
-def may_pass(error: LLMError) -> bool:
-    """Whether it may go well later."""
-    return error.retryable or isinstance(error, InvalidReply)
