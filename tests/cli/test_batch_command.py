@@ -17,7 +17,7 @@ import pytest
 from hocket.batch import read_batch
 from hocket.language_models import FakeListChatModel
 from hocket.ledger import JSONLLedger, SQLiteLedger
-from hocket.testing import OpenAIFormat, ReceivedRequest, Reply, serve
+from hocket.testing import BatchPlan, OpenAIFormat, ReceivedRequest, Reply, serve
 from tests.ledger.test_stores import entry, fill
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -312,3 +312,58 @@ def test_a_ledger_in_lines(hocket: Run, tmp_path: Path) -> None:
     model.invoke("hi")
     model.ledger.flush()
     assert "calls" in hocket("usage", str(tmp_path / "usage.jsonl")).stdout
+
+
+# -- through the provider's batches
+
+
+def by_batch(rows: Path, out: Path, server: Any, *more: str) -> tuple[str, ...]:
+    model = ("--model", "openai:gpt-5.2", "--base-url", server.url)
+    return ("batch", str(rows), "--out", str(out), *model, "--via", "provider", *more)
+
+
+def test_rows_go_through_a_batch(hocket: Run, rows: Path, out: Path) -> None:
+    with serve(OpenAIFormat(), lambda request: Reply("Yes.")) as server:
+        done = hocket(*by_batch(rows, out, server))
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert [row.output for row in read_batch(out)] == ["Yes."] * 3
+        assert [len(batch.rows) for batch in server.batches.submitted] == [3]
+
+
+def test_rows_are_left_under_way_and_collected_later(hocket: Run, rows: Path, out: Path) -> None:
+    """As by cron: exit code 8 says that something is under way."""
+    with serve(OpenAIFormat(), lambda request: Reply("Yes.")) as server:
+        server.batches.plan = BatchPlan(seconds=3600)
+        done = hocket(*by_batch(rows, out, server, "--wait", "0"))
+        assert done.returncode == 8, done.stderr
+        assert "3 at the provider" in done.stderr
+        assert "the same command collects them, and with --cancel ends them" in done.stderr
+        [batch] = server.batches.submitted
+        batch.plan = BatchPlan()
+        assert hocket(*by_batch(rows, out, server)).returncode == 0
+        assert len(list(read_batch(out))) == 3
+        assert len(server.batches.submitted) == 1
+
+
+def test_batches_are_cancelled(hocket: Run, rows: Path, out: Path) -> None:
+    with serve(OpenAIFormat(), lambda request: Reply("Yes.")) as server:
+        server.batches.plan = BatchPlan(seconds=3600)
+        hocket(*by_batch(rows, out, server, "--wait", "0"))
+        done = hocket(*by_batch(rows, out, server, "--cancel"))
+        assert done.returncode == 0
+        assert "1 batches are asked to end" in done.stderr
+        assert server.batches.submitted[0].state == "cancelled"
+        assert hocket(*by_batch(rows, out, server, "--retry-via", "live")).returncode == 0
+
+
+def test_odd_words_about_batches_are_refused(hocket: Run, rows: Path, out: Path) -> None:
+    for words, message in (
+        (("--via", "post"), "there are: live, provider"),
+        (("--wait", "0"), "--wait is 0.0, and is for rows in batches; give --via provider, too"),
+        (("--via", "provider", "--wait", "-1"), "no number of seconds"),
+        (("--via", "provider"), "needs a model with a batch endpoint"),
+    ):
+        done = hocket("batch", str(rows), "--out", str(out), "--model", "fake:yes", *words)
+        assert done.returncode == 2, words
+        assert message in done.stderr
+    assert not out.exists()

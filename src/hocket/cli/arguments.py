@@ -24,6 +24,7 @@ __all__ = [
     "parse_count",
     "parse_names",
     "parse_price",
+    "parse_seconds",
     "parse_temperature",
     "require_writable",
 ]
@@ -180,6 +181,17 @@ def parse_names(text: str) -> list[str]:
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of names; it looks like one,two")
     return names
+
+
+def parse_seconds(text: str) -> float:
+    """Return a number of seconds, 0 or more.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds of 0 or more")
+    return float(text)
 
 
 def parse_price(text: str) -> tuple[str, str]:

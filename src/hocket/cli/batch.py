@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Generator, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hocket.cli.arguments import (
     OneLineParser,
@@ -18,20 +18,25 @@ from hocket.cli.arguments import (
     add_schema_option,
     parse_count,
     parse_price,
+    parse_seconds,
     require_writable,
 )
-from hocket.cli.exits import FAILED, LIMITED, explain, use_command_words
+from hocket.cli.exits import FAILED, LIMITED, PAUSED, explain, use_command_words
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import keep_line_open, note, print_lines, write_status
+from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:
     from hocket.batch import BatchReport
+    from hocket.batch.route import Via
+    from hocket.runnables import Runnable
 
 __all__ = ["HELP", "configure", "run"]
 
 Row = TypeVar("Row")
 
 _NAMED = 3  # rows that failed
+_VIA = ("live", "provider")
 
 HELP = "Ask a model for each row of a file; a run that was stopped goes on where it was."
 
@@ -60,19 +65,32 @@ def configure(parser: OneLineParser) -> None:
     )
     parser.declare("--no-retry-failed", "leave rows that failed in an earlier run")
     parser.declare("--redo", "ask again where the file is of another model, or a row has changed")
+    parser.declare(
+        "--via",
+        "live: at once (default); provider: by its batch endpoint, within a day, at half the price",
+        choices=_VIA,
+    )
+    parser.declare(
+        "--retry-via", "where rows are asked again that a batch left unanswered (default: as --via)", choices=_VIA
+    )
+    parser.declare(
+        "--wait SECONDS", "wait so long for batches; 0: submit, collect what is there, and end", type=parse_seconds
+    )
+    parser.declare("--cancel", "ask the provider to end the batches of FILE that are under way, and nothing else")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask for the rows.
 
     Returns:
-        the exit code: `FAILED` if a row failed, `LIMITED` if the budget was used up.
+        the exit code: `FAILED` if a row failed, `LIMITED` if the budget was used up, `PAUSED` if batches are under way.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; what was in flight has been finished.
         HocketError: an argument is wrong, a line is no row, or what the model raises that all rows would meet.
     """
     from hocket._runtime.portal import run_in_portal
+    from hocket.batch.errors import BatchPending
     from hocket.batch.fingerprint import make_fingerprint
     from hocket.batch.run import arun_batch
     from hocket.budgets import spending
@@ -90,8 +108,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.price is not None:
         set_prices({"*": Price(*arguments.price)})  # one model is asked, whatever its name is
     version = make_fingerprint(model) + ("" if schema is None else f" {json.dumps(schema, sort_keys=True)}")
+    if arguments.cancel:
+        return _cancel(rows.prepare(model, schema), arguments.out)
     line = _ProgressLine(rows.count)
     stop = threading.Event()
+    via: Via = arguments.via or "live"
 
     async def ask() -> "BatchReport":
         with limit:
@@ -106,11 +127,18 @@ def run(arguments: argparse.Namespace) -> int:
                 on_mismatch="redo" if arguments.redo else "raise",
                 progress=line.show,
                 version=version,
+                via=via,
+                retry_via=arguments.retry_via,
+                wait=arguments.wait,
             )
 
     try:
-        with _finish_at_ctrl_c(stop), keep_line_open(line.end_row):
+        # What is in flight ends within seconds, but not what is in a batch: Ctrl-C leaves that under way at once.
+        with _finish_at_ctrl_c(stop) if via == "live" else contextlib.nullcontext(), keep_line_open(line.end_row):
             report = run_in_portal(ask)
+    except KeyboardInterrupt:
+        _note_pending(arguments.out)
+        raise
     finally:
         line.finish()
     _name_failures(report, arguments.out)
@@ -118,10 +146,35 @@ def run(arguments: argparse.Namespace) -> int:
         note(f"{report.unreadable} lines of {arguments.out} could not be read; they stay there, and were not counted")
     if stop.is_set():
         raise KeyboardInterrupt
+    if isinstance(report.stopped, BatchPending):
+        _note_pending(arguments.out)
+        return PAUSED
     if report.stopped is not None:
         note(f"{explain(report.stopped)}; run it again with more to go on")
         return LIMITED
     return FAILED if report.failed else 0
+
+
+def _cancel(model: "Runnable[Any, Any]", out: str) -> int:
+    from hocket.batch import cancel_batch
+
+    try:
+        count = cancel_batch(model, out)
+    except OSError as error:
+        raise InvalidInput(f"--out is {out}, which cannot be read: {error.strerror or error}") from error
+    note(f"{count} batches are asked to end; the same command without --cancel collects what they have answered")
+    return 0
+
+
+def _note_pending(out: str) -> None:
+    """Say that rows are under way, and what to do with them."""
+    from hocket.batch.journal import read_open_batches
+
+    with contextlib.suppress(OSError, InvalidInput):
+        if count := sum(len(entry.numbers) for entry in read_open_batches(out)):
+            note(
+                f"{count} rows are under way at the provider: the same command collects them, and with --cancel ends them"
+            )
 
 
 def _name_failures(report: "BatchReport", out: str) -> None:
@@ -205,7 +258,9 @@ class _ProgressLine:
         parts.append(f"{report.rows_per_second:.1f} rows/s")
         parts.append(f"{report.usage['total_tokens']} tokens")
         parts.append("cost unknown" if report.cost is None else describe_cost(report, 4))
-        left = self._rows - report.rows
+        if report.pending:
+            parts.append(f"{report.pending} at the provider")
+        left = self._rows - report.rows - report.pending
         if left > 0 and report.rows_per_second:
             parts.append(f"{left / report.rows_per_second:.0f} s left")
         return ", ".join(parts)
