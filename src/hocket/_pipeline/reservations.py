@@ -1,22 +1,31 @@
 """What is reserved for an attempt of a model before it is made, and settled after it: limits, budgets, ledgers.
 
-The stage (`hocket._metering.stage`) stands inside `retry`, since a provider bills each attempt.
+The stage (`hocket._metering.stage`) stands inside `retry`, since a provider bills each attempt. What a row of a provider's
+batch may use is reserved before the batch is submitted, and the attempt that reads its reply takes that over.
 """
 
+import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
 
 from hocket._metering.ambient import find_reservers, sources
-from hocket._metering.attempt import Reserver, TokenNeed
+from hocket._metering.attempt import AheadReserver, Reserver, TokenNeed
+from hocket._metering.batch_row import BatchPlace
 from hocket._metering.stage import InputCorrection, MeteredAttempt, complete_usage, reserve_first
+from hocket._pipeline.accounts import make_reservers
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.rate_limit import emit_wait
 from hocket._runtime.mode import Mode
 from hocket.messages import UsageMetadata
 
-__all__ = ["CallAttempt", "MeteredModel", "with_reservations"]
+__all__ = ["CORRECTION", "CallAttempt", "MeteredModel", "release_ahead", "reserve_ahead", "with_reservations"]
+
+CORRECTION = "_correction_of_estimates"
+"""Where a model keeps how far its server counts above the estimates of its prompts."""
+
+_log = logging.getLogger("hocket.reservations")
 
 _NAMES = ("model_name", "model")
 
@@ -38,11 +47,12 @@ class CallAttempt(MeteredAttempt):
 
     Args:
         call: the call.
-        correction: of the estimates of its model; None: nobody asks for one.
+        place: see `MeteredAttempt`.
     """
 
-    def __init__(self, call: Call, correction: InputCorrection | None = None) -> None:
-        super().__init__(correction or InputCorrection())
+    def __init__(self, call: Call, place: BatchPlace | None = None) -> None:
+        kept = vars(call.request.model)
+        super().__init__(kept.get(CORRECTION) or kept.setdefault(CORRECTION, InputCorrection()), place)
         self.call = call
         self._number = call.delivery.attempt
 
@@ -131,16 +141,53 @@ class CallAttempt(MeteredAttempt):
 def with_reservations(reservers: Sequence[Reserver], call_next: Next) -> Next:
     """Return ``call_next``, for which ``reservers``, and those of the running task, reserve first, in this order."""
 
-    correction = InputCorrection()
-
     def start(call: Call) -> Awaitable[Any]:
         asked = [*find_reservers(), *reservers] if sources else reservers
-        return (
-            reserve_first(CallAttempt(call, correction), asked, partial(call_next, call)) if asked else call_next(call)
-        )
+        return reserve_first(CallAttempt(call), asked, partial(call_next, call)) if asked else call_next(call)
 
     return start
 
 
-async def reserve_ahead(call: Call, place: Any) -> None: ...
-async def release_ahead(call: Call, place: Any) -> None: ...
+async def reserve_ahead(call: Call, place: BatchPlace) -> None:
+    """Have the budgets of a call's model, and those of the running task, hold what a row of a batch may come to at most.
+
+    Held until the row's reply is there and its call is made in this place, or until `release_ahead`. Whose row was held
+    for before, in this process or another one, has it held once.
+
+    Args:
+        call: the row's, whose request is to be submitted. It is not made.
+        place: of the row in the batch.
+
+    Raises:
+        BudgetExceeded, Unpriceable, BudgetStoreFailed: nothing is held, and the row is not to be submitted.
+        InvalidInput: the call's metadata does not say whose budget it is.
+    """
+    attempt, held = CallAttempt(call, place), list[AheadReserver]()
+    try:
+        for reserver in _find_ahead(call):
+            await reserver.reserve_ahead(attempt)
+            held.append(reserver)
+    except BaseException:
+        await call.mode.run_shielded(_release(attempt, held))
+        raise
+
+
+async def release_ahead(call: Call, place: BatchPlace) -> None:
+    """Give back what `reserve_ahead` has held for a row. What cannot be given back is logged: it is charged after two days.
+
+    It is not wanted where the call is made in this place: whatever its end, it settles.
+    """
+    await call.mode.run_shielded(_release(CallAttempt(call, place), _find_ahead(call)))
+
+
+def _find_ahead(call: Call) -> list[AheadReserver]:
+    reservers = [*find_reservers(), *make_reservers(call.request.model.budget, None)]
+    return [reserver for reserver in reservers if isinstance(reserver, AheadReserver)]
+
+
+async def _release(attempt: CallAttempt, held: Sequence[AheadReserver]) -> None:
+    for reserver in reversed(held):
+        try:
+            await reserver.release_ahead(attempt)
+        except Exception as error:
+            _log.warning("what was reserved for row %s could not be given back: %r", attempt.batch_place, error)

@@ -9,9 +9,12 @@ from typing import NamedTuple, Protocol
 from hocket._runtime.mode import Mode
 from hocket.budgets.periods import Period
 
-__all__ = ["KEPT", "Account", "AccountStore", "Amounts", "Inquiry", "Limit", "Totals", "Verdict", "fits"]
+__all__ = ["BATCH_LEASE", "KEPT", "Account", "AccountStore", "Amounts", "Inquiry", "Limit", "Totals", "Verdict", "fits"]
 
-KEPT = 86_400.0
+BATCH_LEASE = 172_800.0
+"""Seconds for which at least what is reserved for a row of a provider's batch is held: batches take a day at most."""
+
+KEPT = BATCH_LEASE + 86_400
 """Seconds for which a store keeps what was charged for a dead owner, and a period that is over: a call may yet end."""
 
 
@@ -53,11 +56,12 @@ class Inquiry(NamedTuple):
 
     Attributes:
         account: which is asked about.
-        id: of the reservation to make; "": none, the totals alone are wanted.
+        id: of the reservation to make; "": none, the totals alone are wanted. One that is there stays as it is: granted.
         want: how much.
         limit: what this process has for the limit.
         is_new: whether this limit is to count from now on, for all who share the budget; if not, the store's does.
         lease: seconds after which the reservation is charged, unless it was settled.
+        is_forced: whether it is granted beyond the limit, too, since it has been paid.
     """
 
     account: Account
@@ -66,6 +70,7 @@ class Inquiry(NamedTuple):
     limit: Limit
     is_new: bool
     lease: float
+    is_forced: bool = False
 
 
 class Totals(NamedTuple):
@@ -120,8 +125,8 @@ class AccountStore(Protocol):
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to, in the period in which it was made, and hold it no longer.
 
-        One that was charged to a dead owner is corrected. Returns whether there was such a reservation: another time, or a
-        day after its lease, there is not, and nothing happens.
+        One that was charged to a dead owner is corrected. Returns whether there was such a reservation: another time, or
+        three days after its lease, there is not, and nothing happens.
 
         Raises:
             StoreError: it cannot be known.

@@ -1,6 +1,6 @@
 -- KEYS: limit (hash usd, tokens), totals (hash), leases (zset id -> until), amounts (hash id -> usd:tokens:charged)
 -- ARGV: 1 start, 2 end (-1: for ever), 3 id, 4 usd, 5 tokens, 6 limit usd, 7 limit tokens (-1: none), 8 is new,
---       9 lease, 10 kept; times in milliseconds
+--       9 lease, 10 kept, 11 is forced; times in milliseconds
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 if ARGV[2] ~= '-1' and (now < tonumber(ARGV[1]) or now >= tonumber(ARGV[2])) then return {2, now} end
@@ -32,10 +32,12 @@ local sums = redis.call(
 )
 for i = 1, 6 do sums[i] = sums[i] or '0' end
 local granted = 1
+local is_held = redis.call('HEXISTS', KEYS[4], ARGV[3]) == 1
 for i = 1, 2 do
-  if limit[i] ~= '-1' and sums[i] + sums[i + 2] + ARGV[i + 3] > tonumber(limit[i]) then granted = 0 end
+  local is_over = limit[i] ~= '-1' and sums[i] + sums[i + 2] + ARGV[i + 3] > tonumber(limit[i])
+  if is_over and not is_held and ARGV[11] ~= '1' then granted = 0 end
 end
-if granted == 1 and ARGV[3] ~= '' then
+if granted == 1 and ARGV[3] ~= '' and not is_held then
   redis.call('ZADD', KEYS[3], now + ARGV[9], ARGV[3])
   redis.call('HSET', KEYS[4], ARGV[3], ARGV[4] .. ':' .. ARGV[5] .. ':0')
   redis.call('HINCRBY', KEYS[2], 'held_usd', ARGV[4]); redis.call('HINCRBY', KEYS[2], 'held_tokens', ARGV[5])

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -12,9 +12,10 @@ import anyio
 
 from hocket._databases.circuit import Circuit
 from hocket._databases.writes import finish_write
+from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
-from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Limit, Verdict
+from hocket.budgets.account import BATCH_LEASE, Account, AccountStore, Amounts, Inquiry, Limit, Verdict
 from hocket.budgets.limits import explain_excess, read_name, show_limit
 from hocket.budgets.opening import LaterAccounts
 from hocket.budgets.periods import Per, Period, find_period
@@ -23,6 +24,8 @@ from hocket.errors import BudgetStoreFailed, HocketWarning, InvalidInput, StoreE
 __all__ = ["Bookkeeper", "Hold"]
 
 T = TypeVar("T")
+
+NOTHING = Amounts()
 
 PATIENCE = 30.0
 """Seconds for which an async caller waits for a store; a call's own deadline may be sooner."""
@@ -36,7 +39,7 @@ class Hold:
 
     account: Account
     id: str
-    amounts: Amounts
+    amounts: Amounts = NOTHING
 
 
 @dataclass
@@ -46,12 +49,15 @@ class _Asking:
     Attributes:
         id: under which it is to be held; "": nothing is.
         ended: set when nobody asks any more; None: in sync code, where that is seen.
+        lease, is_forced: of the inquiry.
         accounts: that were asked about, the last of which may hold it.
         is_given_up: whether its owner has left.
     """
 
     id: str
     ended: anyio.Event | None
+    lease: float
+    is_forced: bool = False
     accounts: list[Account] = field(default_factory=list[Account])
     is_given_up: bool = False
 
@@ -85,26 +91,32 @@ class Bookkeeper:
     _circuit: Circuit = field(init=False)
     _is_new: bool = field(default=True, init=False)  # until the store knows the limit
     _is_told: bool = field(default=False, init=False)  # that another limit counts
+    _is_lost: bool = field(default=False, init=False)  # what was held for some row; that was told
     _skew: float = field(default=0.0, init=False)  # seconds by which the store's clock is ahead of this one
 
     def __post_init__(self) -> None:
         self._circuit = Circuit(self.store.owner, PATIENCE, _log, "nothing is sent under its budgets")
 
-    async def hold(self, mode: Mode, key: object, want: Amounts) -> Hold:
+    async def hold(
+        self, mode: Mode, key: object, want: Amounts, *, id: str = "", lease: float = 0, is_forced: bool = False
+    ) -> Hold:
         """Hold an amount. One that is cancelled meanwhile holds nothing.
 
         Args:
             mode: the caller's.
             key: whose account; None: everybody's.
             want: the amount.
+            id: under which it is held; "": a new one. What is held under it already stays as it is.
+            lease: seconds that it is held for, if that is more than the budget says.
+            is_forced: whether it is held beyond the limit, too.
 
         Raises:
             BudgetExceeded: it does not fit.
             BudgetStoreFailed: the store cannot say.
             InvalidInput: the key is missing, or none is wanted.
         """
-        owner = self._check_key(key)
-        asking = _Asking(uuid4().hex, anyio.Event() if mode.is_async else None)
+        owner, ended = self._check_key(key), anyio.Event() if mode.is_async else None
+        asking = _Asking(id or uuid4().hex, ended, max(lease, self.lease), is_forced)
 
         async def ask() -> Verdict:
             try:
@@ -145,7 +157,50 @@ class Bookkeeper:
         except BudgetStoreFailed as error:
             if self._circuit.is_open or not isinstance(error.__cause__, StoreUnavailable):
                 raise
-        return await self._reach(mode, settle)  # settled twice is settled once
+        await self._reach(mode, settle)  # settled twice is settled once
+        return True
+
+    def find_row(self, key: object, place: BatchPlace) -> Hold:
+        """Return what is held for a row of a batch, as far as is known without the store: where, and under which id.
+
+        Raises:
+            InvalidInput: the key is missing, or none is wanted.
+        """
+        owner = self._check_key(key)
+        period = find_period(place.at + self._skew, self.per, self.timezone)
+        return Hold(Account(self.name, owner, period), f"{place.row_id} {self.name} {owner}")
+
+    async def hold_row(self, mode: Mode, key: object, want: Amounts, place: BatchPlace) -> None:
+        """Hold an amount for a row of a batch; one that is held already stays as it is. See `hold`."""
+        hold = self.find_row(key, place)
+        if clock.current().time() + self._skew not in hold.account.period:  # begun long ago, and not submitted yet
+            await self.book(mode, hold, NOTHING)
+        await self.hold(mode, key, want, id=hold.id, lease=BATCH_LEASE)
+
+    async def book_row(self, mode: Mode, hold: Hold, amounts: Amounts) -> None:
+        """Book what a row of a batch came to.
+
+        Where nothing is held for it any more, since its lease is over or it was held by a process that has ended, it is
+        booked in the present period, even beyond the limit: it has been paid. (So a row that was booked, and is read again
+        since the process died before its answer was on the disk, counts twice.)
+
+        Raises:
+            BudgetStoreFailed: see `book`.
+        """
+        if await self.book(mode, hold, amounts):
+            return
+        if any(amounts):
+            hold = await self.hold(mode, hold.account.key, amounts, id=hold.id, is_forced=True)
+            _log.log(
+                logging.DEBUG if self._is_lost else logging.WARNING,
+                "nothing was held any more for row %s, so what it came to is booked now, even beyond the limit; further "
+                "rows of which that is true are told at the level DEBUG",
+                hold.id,
+            )
+            self._is_lost = True
+        else:
+            hold = replace(hold, account=hold.account._replace(period=self._find_period()))
+        await self.book(mode, hold, amounts)
 
     async def read(self, mode: Mode, key: object) -> tuple[Verdict, Period]:
         """Return what has become of an account in the present period.
@@ -153,21 +208,24 @@ class Bookkeeper:
         Raises:
             BudgetStoreFailed, InvalidInput: see `hold`.
         """
-        asking = _Asking("", None)
+        asking = _Asking("", None, self.lease)
         answer = await self._ask(mode, self._check_key(key), Amounts(), asking)
         return answer, asking.accounts[-1].period
 
     async def _ask(self, mode: Mode, key: str, want: Amounts, asking: "_Asking") -> Verdict:
         """Put an inquiry about the present period."""
         for _ in range(3):
-            period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
-            inquiry = Inquiry(Account(self.name, key, period), asking.id, want, self.limit, self._is_new, self.lease)
+            account = Account(self.name, key, self._find_period())
+            inquiry = Inquiry(account, asking.id, want, self.limit, self._is_new, asking.lease, asking.is_forced)
             asking.accounts.append(inquiry.account)
             answer = await self._reach(mode, lambda: self.store.ask(mode, inquiry))  # noqa: B023  # awaited here
             if not answer.is_other_period:
                 return answer
             self._skew = answer.now - clock.current().time()
         raise BudgetStoreFailed(f"{self.store.owner}: its clock jumps, so that there is no telling which period it is")
+
+    def _find_period(self) -> Period:
+        return find_period(clock.current().time() + self._skew, self.per, self.timezone)
 
     async def _reach(self, mode: Mode, job: Callable[[], Awaitable[T]]) -> T:
         if self.store.is_local:
@@ -220,4 +278,4 @@ class Bookkeeper:
         return read_name(key, self.by)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_is_told": False}
+        return {**self.__dict__, "_is_told": False, "_is_lost": False}

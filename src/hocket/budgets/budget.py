@@ -199,7 +199,7 @@ class Budget:
 
 
 class BudgetReservation:
-    """An amount that is held. It is settled once: a second time, or a day after its lease, nothing happens.
+    """An amount that is held. It is settled once: a second time, or three days after its lease, nothing happens.
 
     Attributes:
         usd, tokens: what is held.

@@ -12,9 +12,9 @@ CREATE TABLE IF NOT EXISTS hocket_reservation (
 );
 CREATE INDEX IF NOT EXISTS hocket_reservation_account ON hocket_reservation (name, key, period, charged, until);
 
-CREATE OR REPLACE FUNCTION hocket_budget_ask_1(
+CREATE OR REPLACE FUNCTION hocket_budget_ask_2(
     a_name TEXT, a_key TEXT, a_period TEXT, a_start FLOAT8, a_end FLOAT8, a_id TEXT, a_usd BIGINT, a_tokens BIGINT,
-    limit_usd BIGINT, limit_tokens BIGINT, is_new BOOLEAN, lease FLOAT8, kept FLOAT8
+    limit_usd BIGINT, limit_tokens BIGINT, is_new BOOLEAN, lease FLOAT8, kept FLOAT8, is_forced BOOLEAN
 ) RETURNS TABLE (
     granted BOOLEAN, moment FLOAT8, known_usd BIGINT, known_tokens BIGINT, is_replaced BOOLEAN, old_usd BIGINT,
     old_tokens BIGINT, spent_usd BIGINT, spent_tokens BIGINT, held_usd BIGINT, held_tokens BIGINT,
@@ -70,10 +70,13 @@ BEGIN
     WHERE name = a_name AND key = a_key AND period = a_period AND NOT charged;
     spent_usd := coalesce(total.usd, 0); spent_tokens := coalesce(total.tokens, 0);
     dead_usd := coalesce(total.orphaned_usd, 0); dead_tokens := coalesce(total.orphaned_tokens, 0);
-    granted := (known_usd IS NULL OR spent_usd + held_usd + a_usd <= known_usd)
+    granted := is_forced OR (known_usd IS NULL OR spent_usd + held_usd + a_usd <= known_usd)
         AND (known_tokens IS NULL OR spent_tokens + held_tokens + a_tokens <= known_tokens);
     IF granted AND a_id <> '' THEN
-        INSERT INTO hocket_reservation VALUES (a_id, a_name, a_key, a_period, a_usd, a_tokens, moment + lease);
+        INSERT INTO hocket_reservation VALUES (a_id, a_name, a_key, a_period, a_usd, a_tokens, moment + lease)
+        ON CONFLICT DO NOTHING;
+    ELSIF a_id <> '' THEN
+        granted := EXISTS (SELECT FROM hocket_reservation WHERE id = a_id);
     END IF;
     RETURN NEXT;
 END $$;

@@ -1,5 +1,6 @@
 """The accounts of a budget in this process."""
 
+import math
 import threading
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -24,27 +25,44 @@ class _Reservation:
 @dataclass(slots=True)
 class _Sums:
     spent: Amounts = field(default=_NOTHING)
+    reserved: Amounts = field(default=_NOTHING)
     orphaned: Amounts = field(default=_NOTHING)
     held: dict[str, _Reservation] = field(default_factory=dict[str, _Reservation])
+    quiet_until: float = math.inf  # none ends before: a batch has thousands, which are not looked through each time
+
+    def hold(self, id: str, amounts: Amounts, until: float) -> None:
+        """Hold an amount. What is held already stays as it is."""
+        if id not in self.held:
+            self.held[id] = _Reservation(amounts, until)
+            self.reserved = _add(self.reserved, amounts)
+            self.quiet_until = min(self.quiet_until, until)
 
     def charge_dead(self, now: float) -> None:
-        """Charge what is held for longer than its lease; forget what was charged a day ago."""
+        """Charge what is held for longer than its lease; forget what was charged three days ago."""
+        if now < self.quiet_until:
+            return
         for id, one in [*self.held.items()]:
             if one.until > now:
                 continue
             if one.is_charged:
                 del self.held[id]
             else:
+                self.reserved = _subtract(self.reserved, one.amounts)
                 self.spent, self.orphaned = _add(self.spent, one.amounts), _add(self.orphaned, one.amounts)
                 one.until, one.is_charged = now + KEPT, True
+        self.quiet_until = min((one.until for one in self.held.values()), default=math.inf)
 
-    @property
-    def totals(self) -> Totals:
-        reserved = Amounts()
-        for one in self.held.values():
-            if not one.is_charged:
-                reserved = _add(reserved, one.amounts)
-        return Totals(self.spent, reserved, self.orphaned)
+    def settle(self, id: str, amounts: Amounts) -> bool:
+        """Book what a reservation came to; whether there was one."""
+        held = self.held.pop(id, None)
+        if held is None:
+            return False
+        if held.is_charged:
+            self.spent, self.orphaned = _subtract(self.spent, held.amounts), _subtract(self.orphaned, held.amounts)
+        else:
+            self.reserved = _subtract(self.reserved, held.amounts)
+        self.spent = _add(self.spent, amounts)
+        return True
 
 
 class MemoryAccounts:
@@ -71,23 +89,17 @@ class MemoryAccounts:
                 self._ends[period.key] = period.end
             sums = self._sums.setdefault((key, period.key), _Sums())
             sums.charge_dead(now)
-            totals = sums.totals
-            granted = fits(inquiry.limit, totals, inquiry.want)
+            totals = Totals(sums.spent, sums.reserved, sums.orphaned)
+            granted = inquiry.id in sums.held or inquiry.is_forced or fits(inquiry.limit, totals, inquiry.want)
             if granted and inquiry.id:
-                sums.held[inquiry.id] = _Reservation(inquiry.want, now + inquiry.lease)
+                sums.hold(inquiry.id, inquiry.want, now + inquiry.lease)
         return Verdict(granted, now, limit=inquiry.limit, totals=totals)
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
         with self._lock:
             sums = self._sums.get((account.key, account.period.key))
-            held = None if sums is None else sums.held.pop(id, None)
-            if sums is None or held is None:
-                return False
-            if held.is_charged:
-                sums.spent, sums.orphaned = _subtract(sums.spent, held.amounts), _subtract(sums.orphaned, held.amounts)
-            sums.spent = _add(sums.spent, amounts)
-            return True
+            return sums is not None and sums.settle(id, amounts)
 
     def _forget_old(self, now: float) -> None:
         old = {key for key, end in self._ends.items() if end + KEPT < now}

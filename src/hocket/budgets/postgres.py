@@ -18,9 +18,9 @@ __all__ = ["PostgresAccounts"]
 
 _CREATE = read_data_file("hocket.budgets", "budgets.sql")
 _ASK = """
-SELECT * FROM hocket_budget_ask_1(
+SELECT * FROM hocket_budget_ask_2(
     %s::text, %s::text, %s::text, %s::float8, %s::float8, %s::text, %s::bigint, %s::bigint,
-    %s::bigint, %s::bigint, %s::boolean, %s::float8, %s::float8
+    %s::bigint, %s::bigint, %s::boolean, %s::float8, %s::float8, %s::boolean
 )
 """
 _SETTLE = "SELECT hocket_budget_settle_1(%s::text, %s::text, %s::text, %s::text, %s::bigint, %s::bigint)"
@@ -47,9 +47,9 @@ class PostgresAccounts:
 
     async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
-        account, id, want, limit, is_new, lease = inquiry
-        name, key, (period, start, end) = account
-        row = await self._run(mode, _ASK, name, key, period, start, end, id, *want, *limit, is_new, lease, KEPT)
+        (name, key, (period, start, end)), id, want, limit, is_new, lease, is_forced = inquiry
+        account = name, key, period, start, end
+        row = await self._run(mode, _ASK, *account, id, *want, *limit, is_new, lease, KEPT, is_forced)
         granted, now, usd, tokens, is_replaced, old_usd, old_tokens, *sums = row
         if granted is None:
             return Verdict(False, now, is_other_period=True)

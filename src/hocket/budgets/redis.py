@@ -44,13 +44,13 @@ class RedisAccounts:
 
     async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
-        account, id, want, limit, is_new, lease = inquiry
+        account, id, want, limit, is_new, lease, is_forced = inquiry
         period = account.period
         limit_key, *keys = _name_keys(account)
         arguments = (
             *(_NONE if period.end is None else _milliseconds(moment) for moment in (period.start, period.end)),
             *(id, *want, *(_NONE if most is None else most for most in limit)),
-            *(int(is_new), _milliseconds(lease), _milliseconds(KEPT)),
+            *(int(is_new), _milliseconds(lease), _milliseconds(KEPT), int(is_forced)),
         )
         granted, now, *more = await self._run(mode, _ASK, (limit_key, *keys), arguments)
         if not more:

@@ -1,19 +1,25 @@
-"""A budget before an attempt of a model: how much it may come to at most, and after it, what it came to."""
+"""A budget before an attempt of a model: how much it may come to at most, and after it, what it came to.
 
-from hocket._metering.attempt import Attempt, AttemptEnd, TokenNeed
-from hocket._runtime.mode import Mode
+For a row of a provider's batch that is held before the batch is submitted. Its attempt is made when the reply is there, a
+day later and maybe in another process: it takes over what is held, by the row's id, without asking the store.
+"""
+
+from hocket._metering.attempt import Attempt, AttemptEnd
+from hocket._metering.batch_row import BatchPlace
 from hocket.budgets.account import Amounts
-from hocket.budgets.bookkeeper import Bookkeeper, Hold
+from hocket.budgets.bookkeeper import Hold
 from hocket.budgets.budget import Budget
 from hocket.errors import Unpriceable
-from hocket.prices import Price, aprice_of, price_of
+from hocket.messages import UsageMetadata
+from hocket.prices import Price
+from hocket.prices.batch import price_attempt
 from hocket.prices.money import to_units
 
 __all__ = ["BudgetReserver"]
 
 
 class BudgetReserver:
-    """Reserves under a budget (`hocket._metering.attempt.Reserver`).
+    """Reserves under a budget (`hocket._metering.attempt.AheadReserver`).
 
     Args:
         budget: the budget.
@@ -23,37 +29,66 @@ class BudgetReserver:
         self.budget = budget
 
     async def reserve(self, attempt: Attempt) -> "_HeldAttempt":
-        """Hold what the attempt may come to at most.
+        """Hold what the attempt may come to at most; for a row of a batch that is held already.
 
         Raises:
             BudgetExceeded, Unpriceable, BudgetStoreFailed: nothing is held, and the attempt is not to be made.
             InvalidInput: the call's metadata does not say whose budget it is.
         """
+        bookkeeper, key, price = self.budget.bookkeeper, self._find_key(attempt), await self._find_price(attempt)
+        if attempt.batch_place is not None:
+            return _HeldRow(self, attempt, price, bookkeeper.find_row(key, attempt.batch_place))
+        want = await self.bound(attempt, price)
+        return _HeldAttempt(self, attempt, price, await bookkeeper.hold(attempt.mode, key, want))
+
+    async def reserve_ahead(self, attempt: Attempt) -> None:
+        """Hold what a row of a batch may come to at most, for two days at least. See `reserve`."""
+        want = await self.bound(attempt, await self._find_price(attempt))
+        await self.budget.bookkeeper.hold_row(attempt.mode, self._find_key(attempt), want, _find_place(attempt))
+
+    async def release_ahead(self, attempt: Attempt) -> None:
+        """Give back what is held for a row of a batch.
+
+        Raises:
+            BudgetStoreFailed: the store charges it after the lease.
+        """
         bookkeeper = self.budget.bookkeeper
-        key = None if bookkeeper.by is None else attempt.metadata.get(bookkeeper.by)
-        price = None if bookkeeper.limit.usd is None else await self._find_price(attempt)
-        want = self._bound(attempt, await attempt.estimate_need(), price)
-        hold = await bookkeeper.hold(attempt.mode, key, want)
-        return _HeldAttempt(bookkeeper, hold, attempt.mode, price)
+        hold = bookkeeper.find_row(self._find_key(attempt), _find_place(attempt))
+        await bookkeeper.book_row(attempt.mode, hold, Amounts())
+
+    def _find_key(self, attempt: Attempt) -> object:
+        by = self.budget.bookkeeper.by
+        return None if by is None else attempt.metadata.get(by)
 
     async def _find_price(self, attempt: Attempt) -> Price | None:
-        if attempt.mode.is_async:
-            price = await aprice_of(attempt.model, attempt.provider)
-        else:
-            price = price_of(attempt.model, attempt.provider)
-        if price is None and self.budget.unpriced == "raise":
-            name = f"{attempt.provider}:{attempt.model}"
-            raise Unpriceable(
-                f"the price of {name!r} is not known, so no budget in US dollars can hold: say it, "
-                f"set_prices({{{name!r}: Price('1.25', 10)}}), have it looked up, `pip install 'hocket[prices]'`, or let "
-                "such models pass, Budget(..., unpriced='ignore')",
-                model=attempt.model,
-            )
-        return price
+        return None if self.budget.bookkeeper.limit.usd is None else await price_attempt(attempt)
 
-    def _bound(self, attempt: Attempt, need: TokenNeed, price: Price | None) -> Amounts:
-        """Return the most that an attempt may come to."""
-        budget = self.budget
+    def check_price(self, attempt: Attempt, price: Price | None) -> None:
+        """Check that what an attempt costs is known, if it has to be.
+
+        Raises:
+            Unpriceable: it is not.
+        """
+        if price is not None or self.budget.bookkeeper.limit.usd is None or self.budget.unpriced == "ignore":
+            return
+        name = f"{attempt.provider}:{attempt.model}"
+        what, said = f"the price of {name!r}", "Price('1.25', 10)"
+        if attempt.batch_place is not None:
+            what, said = f"what {name!r} costs in a batch", "Price('1.25', 10, batch=Price('0.625', 5))"
+        raise Unpriceable(
+            f"{what} is not known, so no budget in US dollars can hold: say it, set_prices({{{name!r}: {said}}}), have it "
+            "looked up, `pip install 'hocket[prices]'`, or let such models pass, Budget(..., unpriced='ignore')",
+            model=attempt.model,
+        )
+
+    async def bound(self, attempt: Attempt, price: Price | None) -> Amounts:
+        """Return the most that an attempt may come to.
+
+        Raises:
+            Unpriceable: nobody knows.
+        """
+        self.check_price(attempt, price)
+        budget, need = self.budget, await attempt.estimate_need()
         usd = 0 if price is None else to_units(price.max_cost(need.input, need.output or 0))
         if need.output is None and budget.unpriced == "raise":
             has_cost = price is not None and price.max_cost(0, 1) > 0
@@ -69,22 +104,40 @@ class BudgetReserver:
 class _HeldAttempt:
     """What is held for an attempt (`hocket._metering.attempt.Reservation`)."""
 
-    def __init__(self, bookkeeper: Bookkeeper, hold: Hold, mode: Mode, price: Price | None) -> None:
-        self.is_local = bookkeeper.store.is_local
-        self._bookkeeper = bookkeeper
-        self._hold = hold
-        self._mode = mode
+    def __init__(self, reserver: BudgetReserver, attempt: Attempt, price: Price | None, hold: Hold) -> None:
+        self.is_local = reserver.budget.bookkeeper.store.is_local
+        self._reserver = reserver
+        self._attempt = attempt
         self._price = price
+        self._hold = hold
 
     async def settle(self, end: AttemptEnd) -> None:
         """Book what the attempt came to; its bound, if an answer came and said nothing of what it used."""
-        await self._bookkeeper.book(self._mode, self._hold, self._find_amounts(end))
+        amounts = self._hold.amounts if end.usage is None else self._count(end.usage)
+        book = self._reserver.budget.bookkeeper.book
+        await book(self._attempt.mode, self._hold, amounts if end.is_billed else Amounts())
 
-    def _find_amounts(self, end: AttemptEnd) -> Amounts:
-        if not end.is_billed:
-            return Amounts()
-        if end.usage is None:
-            return self._hold.amounts
-        usage = end.usage
+    def _count(self, usage: UsageMetadata) -> Amounts:
         usd = 0 if self._price is None else to_units(self._price.cost(usage))
         return Amounts(usd, max(usage["total_tokens"], usage["input_tokens"] + usage["output_tokens"], 0))
+
+
+class _HeldRow(_HeldAttempt):
+    """What is held for a row of a batch."""
+
+    async def settle(self, end: AttemptEnd) -> None:
+        """Book what the row came to. If that is not known any more, it is charged its bound after the lease.
+
+        Raises:
+            Unpriceable, BudgetStoreFailed: see there.
+        """
+        reserver, attempt, amounts = self._reserver, self._attempt, Amounts()
+        if end.is_billed:
+            reserver.check_price(attempt, self._price)
+            amounts = await reserver.bound(attempt, self._price) if end.usage is None else self._count(end.usage)
+        await reserver.budget.bookkeeper.book_row(attempt.mode, self._hold, amounts)
+
+
+def _find_place(attempt: Attempt) -> BatchPlace:
+    assert attempt.batch_place is not None
+    return attempt.batch_place

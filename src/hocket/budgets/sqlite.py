@@ -36,6 +36,10 @@ _ACCOUNT = "name = ? AND key = ? AND period = ?"
 _HELD = (
     f"SELECT coalesce(sum(usd), 0), coalesce(sum(tokens), 0) FROM hocket_reservation WHERE {_ACCOUNT} AND charged = 0"
 )
+_HOLD = """
+    INSERT OR IGNORE INTO hocket_reservation (id, name, key, period, usd, tokens, until) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_IS_HELD = "SELECT 1 FROM hocket_reservation WHERE id = ?"
 _TOTALS = f"SELECT usd, tokens, orphaned_usd, orphaned_tokens FROM hocket_budget WHERE {_ACCOUNT}"
 _CHARGE = f"""
     UPDATE hocket_budget SET usd = usd + ?, tokens = tokens + ?,
@@ -101,12 +105,11 @@ def _ask(connection: sqlite3.Connection, inquiry: Inquiry) -> Verdict:
     place = (account.name, account.key, account.period.key)
     spent = connection.execute(_TOTALS, place).fetchone() or (0, 0, 0, 0)
     totals = Totals(Amounts(*spent[:2]), Amounts(*connection.execute(_HELD, place).fetchone()), Amounts(*spent[2:]))
-    granted = fits(limit, totals, inquiry.want)
+    granted = inquiry.is_forced or fits(limit, totals, inquiry.want)
     if granted and inquiry.id:
-        connection.execute(
-            "INSERT INTO hocket_reservation (id, name, key, period, usd, tokens, until) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (inquiry.id, *place, *inquiry.want, now + inquiry.lease),
-        )
+        connection.execute(_HOLD, (inquiry.id, *place, *inquiry.want, now + inquiry.lease))
+    elif inquiry.id:
+        granted = connection.execute(_IS_HELD, (inquiry.id,)).fetchone() is not None
     return Verdict(granted, now, limit=limit, replaced=replaced, totals=totals)
 
 
@@ -136,7 +139,7 @@ def _open_account(connection: sqlite3.Connection, account: Account, now: float) 
 
 
 def _charge_dead(connection: sqlite3.Connection, account: Account, now: float) -> None:
-    """Charge what is held for longer than its lease; forget what was charged a day ago."""
+    """Charge what is held for longer than its lease; forget what was charged three days ago."""
     place = (account.name, account.key, account.period.key)
     dead = connection.execute(
         f"UPDATE hocket_reservation SET charged = 1, until = ? WHERE {_ACCOUNT} AND charged = 0 AND until <= ? "

@@ -1,9 +1,9 @@
 """What a model, or an embedding model, keeps beside its fields, and what becomes of it in a copy and in a pickle.
 
 Under names of its own in a model's ``__dict__`` lie the pipeline composed of its fields, the places of its calls in flight,
-and its last cache key. They are this object's alone: a copy makes its own. Cache, limiter and handlers are shared by copies.
-A pickle takes those that say of themselves, by a true attribute ``is_portable``, that they mean the same in another process,
-as those that were made from an address do; it leaves the others behind.
+what was learned of its prompts, and its last cache key. They are this object's alone: a copy makes its own. Cache, limiter
+and handlers are shared by copies. A pickle takes those that say of themselves, by a true attribute ``is_portable``, that they
+mean the same in another process, as those that were made from an address do; it leaves the others behind.
 """
 
 import warnings
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 from hocket._pipeline.cache_key import KEPT_KEY
+from hocket._pipeline.reservations import CORRECTION
 from hocket.errors import DroppedStateWarning
 
 __all__ = ["PIPELINE", "PLACES", "keep_shared", "pickle_state", "without_own_state"]
@@ -23,7 +24,7 @@ PIPELINE = "_composed_pipeline"
 PLACES = "_places_in_flight"
 """The key of the places of a model's calls in flight."""
 
-_OWN = (PIPELINE, PLACES, KEPT_KEY)
+_OWN = (PIPELINE, PLACES, CORRECTION, KEPT_KEY)
 _SHARED = ("cache", "rate_limiter", "budget", "ledger", "callbacks")
 
 
