@@ -5,34 +5,24 @@ reserved then. The context says so, since between the bulk run and the attempt l
 """
 
 from contextvars import ContextVar
-from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["BatchPlace", "batch_place", "find_place"]
+__all__ = ["BatchPlace", "batch_place"]
 
 
-@dataclass(slots=True)
-class BatchPlace:
+class BatchPlace(NamedTuple):
     """A row's place in a provider's batch.
 
     Attributes:
-        batch: hocket's key of the batch.
-        row_id: of the row, in all batches of the world: what is reserved and booked for it goes by that.
-        at: when the batch was begun, before anything was reserved for it, in seconds since 1970.
-        is_answered: whether its reply was handed out, so that further requests of its chain are live. Whoever hands it out
-            sets it, in whatever task: all contexts of the row share this object.
+        batch: hocket's key of the batch; "": it is not made yet.
+        row_id: of the row, in all bulk runs of the world: what is reserved for it goes by that.
+        at: when its batch was submitted, or now if it has not been, in seconds since 1970.
     """
 
     batch: str
     row_id: str
     at: float
-    is_answered: bool = False
 
 
 batch_place: ContextVar[BatchPlace | None] = ContextVar("hocket_batch_place", default=None)
-"""Of the row whose reply is there; None: calls are live."""
-
-
-def find_place() -> BatchPlace | None:
-    """Return the place of the row that an attempt made now is for; None: it is live."""
-    place = batch_place.get()
-    return None if place is None or place.is_answered else place
+"""Of the row whose reply the running task reads; None: calls are live."""

@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, TypeVar
 
 from hocket._metering.attempt import Attempt, AttemptEnd, Outcome, ReplyHead, Reservation, Reserver, TokenNeed
-from hocket._metering.batch_row import BatchPlace, find_place
+from hocket._metering.batch_row import BatchPlace, batch_place
 from hocket._metering.reply_listener import reply_listener
 from hocket._runtime import clock
 from hocket._runtime.cancellation import is_cancellation
@@ -64,7 +64,7 @@ class MeteredAttempt(Attempt, ABC):
 
     def __init__(self, correction: InputCorrection, place: BatchPlace | None = None) -> None:
         self._correction = correction
-        self._place = place or find_place()
+        self._place = place or batch_place.get()
 
     @property
     def batch_place(self) -> BatchPlace | None:

@@ -151,12 +151,12 @@ def with_reservations(reservers: Sequence[Reserver], call_next: Next) -> Next:
 async def reserve_ahead(call: Call, place: BatchPlace) -> None:
     """Have the budgets of a call's model, and those of the running task, hold what a row of a batch may come to at most.
 
-    Held until the row's reply is there and its call is made in this place, or until `release_ahead`. Whose row was held
-    for before, in this process or another one, has it held once.
+    They hold it until the row's call is made, with its reply in the place of the server (`batch_place`), or until
+    `release_ahead`; and once, also where another process has reserved for the row.
 
     Args:
         call: the row's, whose request is to be submitted. It is not made.
-        place: of the row in the batch.
+        place: of the row.
 
     Raises:
         BudgetExceeded, Unpriceable, BudgetStoreFailed: nothing is held, and the row is not to be submitted.
@@ -186,8 +186,11 @@ def _find_ahead(call: Call) -> list[AheadReserver]:
 
 
 async def _release(attempt: CallAttempt, held: Sequence[AheadReserver]) -> None:
-    for reserver in reversed(held):
-        try:
-            await reserver.release_ahead(attempt)
-        except Exception as error:
-            _log.warning("what was reserved for row %s could not be given back: %r", attempt.batch_place, error)
+    async def release() -> None:
+        for reserver in reversed(held):
+            try:
+                await reserver.release_ahead(attempt)
+            except Exception as error:
+                _log.warning("what was reserved for the row of %s could not be given back: %r", attempt.model, error)
+
+    await attempt.mode.finish_within_grace(release())

@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -172,10 +172,7 @@ class Bookkeeper:
 
     async def hold_row(self, mode: Mode, key: object, want: Amounts, place: BatchPlace) -> None:
         """Hold an amount for a row of a batch; one that is held already stays as it is. See `hold`."""
-        hold = self.find_row(key, place)
-        if clock.current().time() + self._skew not in hold.account.period:  # begun long ago, and not submitted yet
-            await self.book(mode, hold, NOTHING)
-        await self.hold(mode, key, want, id=hold.id, lease=BATCH_LEASE)
+        await self.hold(mode, key, want, id=self.find_row(key, place).id, lease=BATCH_LEASE)
 
     async def book_row(self, mode: Mode, hold: Hold, amounts: Amounts) -> None:
         """Book what a row of a batch came to.
@@ -187,20 +184,18 @@ class Bookkeeper:
         Raises:
             BudgetStoreFailed: see `book`.
         """
-        if await self.book(mode, hold, amounts):
+        if await self.book(mode, hold, amounts) or not any(amounts):
             return
-        if any(amounts):
-            hold = await self.hold(mode, hold.account.key, amounts, id=hold.id, is_forced=True)
-            _log.log(
-                logging.DEBUG if self._is_lost else logging.WARNING,
-                "nothing was held any more for row %s, so what it came to is booked now, even beyond the limit; further "
-                "rows of which that is true are told at the level DEBUG",
-                hold.id,
-            )
-            self._is_lost = True
-        else:
-            hold = replace(hold, account=hold.account._replace(period=self._find_period()))
-        await self.book(mode, hold, amounts)
+        now = await self.hold(mode, hold.account.key, amounts, id=hold.id, is_forced=True)
+        await self.book(mode, now, amounts)
+        _log.log(
+            logging.DEBUG if self._is_lost else logging.WARNING,
+            "the budget %r held nothing any more for the row %r of a batch: what it came to is booked now, even beyond the "
+            "limit; further such rows are told at the level DEBUG",
+            self.name,
+            hold.id,
+        )
+        self._is_lost = True
 
     async def read(self, mode: Mode, key: object) -> tuple[Verdict, Period]:
         """Return what has become of an account in the present period.
@@ -215,7 +210,8 @@ class Bookkeeper:
     async def _ask(self, mode: Mode, key: str, want: Amounts, asking: "_Asking") -> Verdict:
         """Put an inquiry about the present period."""
         for _ in range(3):
-            account = Account(self.name, key, self._find_period())
+            period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
+            account = Account(self.name, key, period)
             inquiry = Inquiry(account, asking.id, want, self.limit, self._is_new, asking.lease, asking.is_forced)
             asking.accounts.append(inquiry.account)
             answer = await self._reach(mode, lambda: self.store.ask(mode, inquiry))  # noqa: B023  # awaited here
@@ -223,9 +219,6 @@ class Bookkeeper:
                 return answer
             self._skew = answer.now - clock.current().time()
         raise BudgetStoreFailed(f"{self.store.owner}: its clock jumps, so that there is no telling which period it is")
-
-    def _find_period(self) -> Period:
-        return find_period(clock.current().time() + self._skew, self.per, self.timezone)
 
     async def _reach(self, mode: Mode, job: Callable[[], Awaitable[T]]) -> T:
         if self.store.is_local:

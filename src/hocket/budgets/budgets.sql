@@ -81,18 +81,19 @@ BEGIN
     RETURN NEXT;
 END $$;
 
-CREATE OR REPLACE FUNCTION hocket_budget_settle_1(
-    a_name TEXT, a_key TEXT, a_period TEXT, a_id TEXT, a_usd BIGINT, a_tokens BIGINT
-) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+-- In its own account: that of a row of a batch may be in another period than was thought.
+CREATE OR REPLACE FUNCTION hocket_budget_settle_2(a_id TEXT, a_usd BIGINT, a_tokens BIGINT)
+RETURNS BOOLEAN LANGUAGE plpgsql AS $$
 DECLARE
     held hocket_reservation%ROWTYPE;
 BEGIN
-    PERFORM 1 FROM hocket_budget WHERE name = a_name AND key = a_key AND period = a_period FOR UPDATE;
+    PERFORM 1 FROM hocket_budget b, hocket_reservation r
+    WHERE r.id = a_id AND b.name = r.name AND b.key = r.key AND b.period = r.period FOR UPDATE OF b;
     DELETE FROM hocket_reservation WHERE id = a_id RETURNING * INTO held;
     IF NOT FOUND THEN RETURN FALSE; END IF;
     IF NOT held.charged THEN held.usd := 0; held.tokens := 0; END IF;
     UPDATE hocket_budget SET usd = usd + a_usd - held.usd, tokens = tokens + a_tokens - held.tokens,
         orphaned_usd = orphaned_usd - held.usd, orphaned_tokens = orphaned_tokens - held.tokens
-    WHERE name = a_name AND key = a_key AND period = a_period;
+    WHERE name = held.name AND key = held.key AND period = held.period;
     RETURN TRUE;
 END $$;

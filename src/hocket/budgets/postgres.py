@@ -23,7 +23,7 @@ SELECT * FROM hocket_budget_ask_2(
     %s::bigint, %s::bigint, %s::boolean, %s::float8, %s::float8, %s::boolean
 )
 """
-_SETTLE = "SELECT hocket_budget_settle_1(%s::text, %s::text, %s::text, %s::text, %s::bigint, %s::bigint)"
+_SETTLE = "SELECT hocket_budget_settle_2(%s::text, %s::bigint, %s::bigint)"
 
 
 class PostgresAccounts:
@@ -59,8 +59,7 @@ class PostgresAccounts:
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
-        name, key, period = account
-        (is_settled,) = await self._run(mode, _SETTLE, name, key, period.key, id, *amounts)
+        (is_settled,) = await self._run(mode, _SETTLE, id, *amounts)
         return bool(is_settled)
 
     async def _run(self, mode: Mode, statement: str, *parameters: object) -> tuple[Any, ...]:

@@ -79,7 +79,7 @@ class SQLiteAccounts:
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
-        return await mode.call_sync(self._run, lambda connection: _settle(connection, account, id, amounts))
+        return await mode.call_sync(self._run, lambda connection: _settle(connection, id, amounts))
 
     def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._open() as connection, transaction(connection):
@@ -154,24 +154,17 @@ def _charge_dead(connection: sqlite3.Connection, account: Account, now: float) -
         )
 
 
-def _settle(connection: sqlite3.Connection, account: Account, id: str, amounts: Amounts) -> bool:
+def _settle(connection: sqlite3.Connection, id: str, amounts: Amounts) -> bool:
+    """Book what a reservation came to, in its own account: that of a row may be in another period than was thought."""
     row = connection.execute(
-        "DELETE FROM hocket_reservation WHERE id = ? RETURNING usd, tokens, charged", (id,)
+        "DELETE FROM hocket_reservation WHERE id = ? RETURNING usd, tokens, charged, name, key, period", (id,)
     ).fetchone()
     if row is None:
         return False
-    usd, tokens, charged = row
+    usd, tokens, charged, *place = row
     back = (usd, tokens) if charged else (0, 0)
     connection.execute(
         _CHARGE,
-        (
-            amounts.usd - back[0],
-            amounts.tokens - back[1],
-            -back[0],
-            -back[1],
-            account.name,
-            account.key,
-            account.period.key,
-        ),
+        (amounts.usd - back[0], amounts.tokens - back[1], -back[0], -back[1], *place),
     )
     return True

@@ -2,8 +2,8 @@
 
 Under names of its own in a model's ``__dict__`` lie the pipeline composed of its fields, the places of its calls in flight,
 what was learned of its prompts, and its last cache key. They are this object's alone: a copy makes its own. Cache, limiter
-and handlers are shared by copies. A pickle takes those that say of themselves, by a true attribute ``is_portable``, that they
-mean the same in another process, as those that were made from an address do; it leaves the others behind.
+and handlers are shared by copies. A pickle takes those that say of themselves, by a true attribute ``is_portable``, that
+they mean the same in another process, as those that were made from an address do; it leaves the others behind.
 """
 
 import warnings
