@@ -51,7 +51,7 @@ class CallAttempt(MeteredAttempt):
     """
 
     def __init__(self, call: Call, place: BatchPlace | None = None) -> None:
-        kept = vars(call.request.model)
+        kept: dict[str, InputCorrection] = call.request.model.__dict__
         super().__init__(kept.get(CORRECTION) or kept.setdefault(CORRECTION, InputCorrection()), place)
         self.call = call
         self._number = call.delivery.attempt
