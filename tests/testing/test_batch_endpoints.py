@@ -306,7 +306,7 @@ async def test_it_takes_its_time_and_a_cancel_keeps_what_is_there(provider: Prov
 async def test_states_come_one_after_the_other() -> None:
     with virtual_clock(autojump=False) as clock:
         async with batching() as (client, batches):
-            batches.plan = BatchPlan(seconds=100, queued=20, finalizing=20, cancelling=5)
+            batches.plan = BatchPlan(seconds=100, queued=20, finalizing=20, cancelling=30)
             place = await client.submit(6)
             seen = []
             for _ in range(6):
@@ -324,7 +324,7 @@ async def test_states_come_one_after_the_other() -> None:
             other = await client.submit(6)
             clock.advance(40)
             await client.http.post(f"{other}/cancel")
-            clock.advance(4)
+            clock.advance(29)
             assert await client.state(other) == "cancelling"
             clock.advance(1)
             assert await client.state(other) == "cancelled"
