@@ -10,7 +10,7 @@ import pytest
 from anyio import to_thread
 
 from hocket.batch import BatchReport, BatchRow, TooManyFailures, arun_batch, read_batch
-from hocket.batch.run import FailureStreak
+from hocket.batch.streak import FailureStreak
 from hocket.errors import ConnectionFailed, InvalidInput, RateLimitError
 from hocket.language_models import ScriptedChatModel, Turn
 from hocket.providers.openai import ChatOpenAI

@@ -30,7 +30,7 @@ from hocket.batch import (
     read_batch,
     run_batch,
 )
-from hocket.batch.run import MOST_LINES
+from hocket.batch.runner import MOST_LINES
 from hocket.budgets import Budget
 from hocket.errors import AuthenticationError, BudgetExceeded, InvalidInput
 from hocket.language_models import ScriptedChatModel, Turn

@@ -25,7 +25,7 @@ from hocket.batch.lookup import find_batch, is_refused
 from hocket.batch.patience import NotNow, Patience, may_pass
 from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader
 from hocket.batch.route import Route, find_client
-from hocket.batch.run import BatchRun
+from hocket.batch.runner import BatchRun
 from hocket.batch.wire import GivingWire, RequestTaken, TakingWire, run_row, take_request
 from hocket.errors import InvalidInput, LLMError, Unsupported
 from hocket.http.request import HTTPReply
@@ -54,7 +54,7 @@ class _Submission:
 
 
 class ProviderBatches:
-    """The batches of one run (`hocket.batch.run.Batches`).
+    """The batches of one run (`hocket.batch.runner.Batches`).
 
     Args:
         run: the run.
@@ -77,7 +77,7 @@ class ProviderBatches:
         self._room = anyio.Event()
         self._has_all_rows = False
 
-    # -- rows (`hocket.batch.run.Batches`)
+    # -- rows (`hocket.batch.runner.Batches`)
 
     async def start(self, waiting: TaskGroup, max_concurrency: int) -> None:
         """Begin."""

@@ -62,7 +62,7 @@ def _to_python(value: Any) -> Any:
 
 
 def _to_cell(answer: Any) -> Any:
-    from hocket.batch.run import write_output
+    from hocket.batch.runner import write_output
 
     return "" if isinstance(answer, BaseException) else write_output(answer)
 

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from hocket.batch.entry import BatchEntry
 from hocket.batch.patience import Patience, may_pass
-from hocket.batch.run import BatchRun
+from hocket.batch.runner import BatchRun
 from hocket.batch.wire import GivingWire, RowUnanswered, run_row
 from hocket.errors import LLMError
 from hocket.http.request import HTTPReply
