@@ -7,9 +7,10 @@ name for it; the last is written when all its rows are done with, or open again.
 import base64
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["BatchEntry", "is_batch_line"]
 
@@ -44,7 +45,7 @@ class BatchEntry:
         self._done = bytearray(len(self.numbers))
 
     @classmethod
-    def read(cls, data: Mapping[str, Any]) -> "BatchEntry":
+    def read(cls, data: FieldsView) -> "BatchEntry":
         """Return the batch that a first line tells of.
 
         Raises:
@@ -66,7 +67,7 @@ class BatchEntry:
         id = None if data.get("id") is None else str(data["id"])
         return cls(str(data["batch"]), str(data["provider"]), numbers, digests, float(data["at"]), id)
 
-    def write(self) -> dict[str, Any]:
+    def write(self) -> Fields:
         """Return the first line, or the second, where the server's name is known."""
         digests = base64.b64encode(array("I", self.digests).tobytes()).decode()
         return {
@@ -100,7 +101,7 @@ class BatchEntry:
         return place if place < len(self.numbers) and self.numbers[place] == row else None
 
 
-def is_batch_line(data: Mapping[str, Any]) -> bool:
+def is_batch_line(data: FieldsView) -> bool:
     """Whether a line tells of a batch, or of the name by which budgets know the rows of this file."""
     try:
         if "batch" in data:

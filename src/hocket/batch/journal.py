@@ -16,7 +16,7 @@ import threading
 from array import array
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line
@@ -25,11 +25,12 @@ from hocket.batch.entry import BatchEntry, is_batch_line
 from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch
 from hocket.batch.report import BatchReport, BatchRow
 from hocket.errors import InvalidInput
+from hocket.messages.content import Fields
 from hocket.prices.money import trim_amount
 
 __all__ = ["Journal", "LineData", "MismatchPolicy", "read_batch", "read_open_batches", "read_row"]
 
-LineData: TypeAlias = dict[str, Any]
+LineData: TypeAlias = Fields
 """A line of the file, as data."""
 
 MismatchPolicy = Literal["raise", "redo"]

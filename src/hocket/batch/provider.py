@@ -88,7 +88,7 @@ class ProviderBatches:
             if not earlier.entry.waiting:  # all its rows have their lines, and only its own last one is missing
                 waiting.start_soon(self._guard, self._end, earlier, "read")
 
-    def adopt(self, number: int, digest: int, row: Any) -> bool:
+    def adopt(self, number: int, digest: int, row: object) -> bool:
         """Take a row that waits for its answer in a batch of an earlier run; whether it is one."""
         found = self._journal.find_batch(number)
         if found is None or found[0].key not in self._earlier:
@@ -108,7 +108,7 @@ class ProviderBatches:
             self._follow_earlier(earlier)
         return True
 
-    async def put(self, number: int, digest: int, row: Any) -> None:
+    async def put(self, number: int, digest: int, row: object) -> None:
         """Take a row that is to be asked."""
         await self._guard(self._put, NumberedRow(number, digest, row))
 
@@ -131,7 +131,7 @@ class ProviderBatches:
                 "collects them, and cancel_batch ends them"
             )
 
-    async def _guard(self, work: Callable[..., Awaitable[None]], *args: Any) -> None:
+    async def _guard(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
         """Do something, and have an error end the run. What is under way is then left to the next run."""
         try:
             if not self._run.stopping.is_set():

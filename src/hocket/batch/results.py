@@ -15,7 +15,7 @@ from hocket.batch.wire import GivingWire, RowUnanswered, run_row
 from hocket.errors import LLMError
 from hocket.http.request import HTTPReply
 from hocket.remote.batch_api import BatchState
-from hocket.remote.batch_client import BatchClient
+from hocket.remote.batch_client import BatchClient, ResultLine
 
 __all__ = ["MOST_TRIES", "NumberedRow", "ResultReader"]
 
@@ -30,7 +30,7 @@ class NumberedRow(NamedTuple):
 
     number: int
     digest: int
-    row: Any
+    row: object
 
 
 class ResultReader:
@@ -114,7 +114,7 @@ class ResultReader:
         await self._patience.pause(0)
         return None
 
-    def _read_line(self, line: object) -> tuple[NumberedRow, HTTPReply] | None:
+    def _read_line(self, line: ResultLine) -> tuple[NumberedRow, HTTPReply] | None:
         """Return a row that waits, and the reply that a line has for it; None: the line has none."""
         id = self._entry.id
         try:

@@ -5,7 +5,7 @@ It ends when many rows have failed one after another.
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -62,7 +62,7 @@ class Batches(Protocol):
         """Begin: tasks that wait for batches are started there, and so many rows are read at once."""
         ...
 
-    def adopt(self, number: int, digest: int, row: Any) -> bool:
+    def adopt(self, number: int, digest: int, row: object) -> bool:
         """Take a row that waits for its answer in a batch of an earlier run; whether it is one.
 
         Raises:
@@ -70,7 +70,7 @@ class Batches(Protocol):
         """
         ...
 
-    async def put(self, number: int, digest: int, row: Any) -> None:
+    async def put(self, number: int, digest: int, row: object) -> None:
         """Take a row that is to be asked."""
         ...
 
@@ -94,7 +94,7 @@ class BatchRun(Generic[Row]):
 
     def __init__(
         self,
-        model: Runnable[Row, Any],
+        model: Runnable[Row, object],
         rows: RowSource[Row],
         journal: Journal,
         id: str | Callable[[Row], object] | None,
@@ -102,7 +102,7 @@ class BatchRun(Generic[Row]):
         fsync: bool,
         max_consecutive_failures: int | None,
     ) -> None:
-        self.model: Runnable[Row, Any] = model
+        self.model: Runnable[Row, object] = model
         self.journal: Journal = journal
         self._rows = rows
         self._id = id
@@ -167,7 +167,7 @@ class BatchRun(Generic[Row]):
         number: int,
         digest: int,
         row: Row,
-        answer: Callable[[Row], Awaitable[Any]] | None = None,
+        answer: Callable[[Row], Awaitable[object]] | None = None,
         batches: int = 0,
     ) -> None:
         """Ask for a row, and write its line.
@@ -207,7 +207,7 @@ class BatchRun(Generic[Row]):
             if self._streak.fail(place):
                 self.stop(self._explain_streak(failure))
 
-    async def _answer(self, row: Row, meter: RowMeter) -> Any:
+    async def _answer(self, row: Row, meter: RowMeter) -> object:
         """Return the answer for a row, which waits for its turn as long as a limit wants.
 
         A limit that all rows share has no turn for some of them within the time that a call has. That is no failure of the

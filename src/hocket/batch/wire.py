@@ -60,7 +60,7 @@ class TakingWire(RowWire):
         self._place = place
         self._is_refund = is_refund
 
-    async def meet(self, call: Call, send: Next) -> Any:
+    async def meet(self, call: Call, send: Next) -> object:
         """Raise the request of the call."""
         model: RemoteChatModel = call.request.model
         request = model._write_call(call)  # pyright: ignore[reportPrivateUsage]  # written where calls are
@@ -87,7 +87,7 @@ class GivingWire(RowWire):
         self._is_last = is_last
         self._is_given = False
 
-    async def meet(self, call: Call, send: Next) -> Any:
+    async def meet(self, call: Call, send: Next) -> object:
         """Return what the model makes of the reply; what waits for its turn, or tries again, is for calls that are sent."""
         if self._is_given:
             return await self._go_on(call, send)
@@ -110,7 +110,7 @@ class GivingWire(RowWire):
         failure = self._failure
         return failure is not None and failure.retryable and not self._is_last and error in (None, failure)
 
-    async def _go_on(self, call: Call, send: Next) -> Any:
+    async def _go_on(self, call: Call, send: Next) -> object:
         if self._is_live:
             live = row_wire.set(None)
             try:
@@ -125,7 +125,7 @@ class GivingWire(RowWire):
         ) from self._failure
 
 
-async def run_row(model: Runnable[Any, Any], row: object, wire: "TakingWire | GivingWire") -> Any:
+async def run_row(model: Runnable[Any, object], row: object, wire: "TakingWire | GivingWire") -> object:
     """Run a chain for a row, and return what it gives.
 
     Raises:
@@ -149,7 +149,7 @@ async def run_row(model: Runnable[Any, Any], row: object, wire: "TakingWire | Gi
 
 
 async def take_request(
-    model: Runnable[Any, Any], row: object, place: BatchPlace, *, is_refund: bool = False
+    model: Runnable[Any, object], row: object, place: BatchPlace, *, is_refund: bool = False
 ) -> RequestTaken | None:
     """Run a chain up to the request of its model, and return that; handlers hear nothing of it.
 

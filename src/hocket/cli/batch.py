@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Generator, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hocket.cli.arguments import (
     OneLineParser,
@@ -90,7 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
         HocketError: an argument is wrong, a line is no row, or what the model raises that all rows would meet.
     """
     from hocket._runtime.portal import run_in_portal
-    from hocket.batch.errors import BatchPending
     from hocket.batch.fingerprint import make_fingerprint
     from hocket.batch.run import arun_batch
     from hocket.budgets import spending
@@ -146,8 +145,15 @@ def run(arguments: argparse.Namespace) -> int:
         note(f"{report.unreadable} lines of {arguments.out} could not be read; they stay there, and were not counted")
     if stop.is_set():
         raise KeyboardInterrupt
+    return _end(report, arguments.out)
+
+
+def _end(report: "BatchReport", out: str) -> int:
+    """Say what a run has left, and return its exit code."""
+    from hocket.batch.errors import BatchPending
+
     if isinstance(report.stopped, BatchPending):
-        _note_pending(arguments.out)
+        _note_pending(out)
         return PAUSED
     if report.stopped is not None:
         note(f"{explain(report.stopped)}; run it again with more to go on")
@@ -155,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if report.failed else 0
 
 
-def _cancel(model: "Runnable[Any, Any]", out: str) -> int:
+def _cancel(model: "Runnable[dict[str, object], object]", out: str) -> int:
     from hocket.batch import cancel_batch
 
     try:

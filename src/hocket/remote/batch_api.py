@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 from urllib.parse import quote, urlencode
 
 from hocket.http.json_lines import JSONLines
@@ -98,7 +98,7 @@ class BatchAPI(ABC):
         """Return the request that brings the lines there; None: they are part of the request that makes the batch."""
         return None
 
-    def read_upload(self, reply: HTTPReply, data: Any, lines: Sequence[bytes]) -> HTTPRequest | str:
+    def read_upload(self, reply: HTTPReply, data: FieldsView | None, lines: Sequence[bytes]) -> HTTPRequest | str:
         """Return the file's name at the server, or the next request of the upload.
 
         Args:
@@ -106,7 +106,7 @@ class BatchAPI(ABC):
             data: of it, read from JSON; None: it has none.
             lines: of the batch.
         """
-        return str(data["id"])
+        return str((data or {})["id"])
 
     @abstractmethod
     def create(self, key: str, lines: Sequence[bytes], file: str | None) -> HTTPRequest:
@@ -119,7 +119,7 @@ class BatchAPI(ABC):
         """
 
     @abstractmethod
-    def read_state(self, data: Any) -> BatchState:
+    def read_state(self, data: FieldsView) -> BatchState:
         """Return what the data of a reply say of a batch.
 
         A word that is not known is no end: to wait for a batch costs nothing, and to ask for its rows again does.
@@ -137,12 +137,14 @@ class BatchAPI(ABC):
     def list(self, cursor: str | None) -> HTTPRequest:
         """Return the request for a page of batches, the newest first; ``cursor``: as `read_list` gave it."""
 
-    def read_list(self, data: Any, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
+    def read_list(
+        self, data: FieldsView | Sequence[FieldsView], cursor: str | None
+    ) -> tuple[Sequence[BatchState], str | None]:
         """Return the batches of a page, and the cursor of the next one; None: there is none.
 
         By default the page is a list, or one is its ``data``, and the next page begins after its last batch.
         """
-        page: FieldsView = {"data": data} if isinstance(data, list) else data
+        page: FieldsView = data if isinstance(data, Mapping) else {"data": data}
         states = [self.read_state(batch) for batch in page["data"]]
         return states, states[-1].id if states and page.get("has_more") else None
 
@@ -157,7 +159,7 @@ class BatchAPI(ABC):
         yield from lines.close()
 
     @abstractmethod
-    def read_line(self, line: Any) -> tuple[str, HTTPReply | None]:
+    def read_line(self, line: FieldsView) -> tuple[str, HTTPReply | None]:
         """Return the custom id of a line of the results, and the reply that a call would have got.
 
         None in its place: the server did not come to the row, so that it was not paid for.
@@ -230,7 +232,7 @@ class FileBatchAPI(BatchAPI):
     def fetch(self, place: str) -> HTTPRequest:
         return self._get(f"{self._root}/files/{quote(place, safe='')}/content", "*/*")
 
-    def read_line(self, line: Any) -> tuple[str, HTTPReply | None]:
+    def read_line(self, line: FieldsView) -> tuple[str, HTTPReply | None]:
         response, error = object_at(line, "response"), line.get("error")
         status: int = response.get("status_code") or 200
         body: object = response.get("body")

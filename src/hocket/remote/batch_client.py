@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic_core import from_json
 
@@ -78,7 +78,7 @@ class BatchClient:
     def _read_document(self, reply: HTTPReply) -> Iterable[ResultLine]:
         return self.api.read_results(reply.content)
 
-    async def _read(self, request: HTTPRequest, read: Callable[[Any], T], *, is_repeatable: bool = True) -> T:
+    async def _read(self, request: HTTPRequest, read: Callable[[FieldsView], T], *, is_repeatable: bool = True) -> T:
         # Not `read_reply`: a batch that has failed says so in the words of a call that has.
         return await self._send(request, lambda reply: read(from_json(reply.content)), is_repeatable=is_repeatable)
 
@@ -98,7 +98,7 @@ class _ResultLines(StreamDecoder[ResultLine]):
 
     framing = JSONLines
 
-    def read(self, data: Any, event: str) -> None:
+    def read(self, data: FieldsView, event: str) -> None:
         """Read nothing: lines are handed out as they are."""
 
     def feed(self, data: bytes) -> Iterable[bytes]:  # type: ignore[override]

@@ -7,7 +7,7 @@ budgets, which are for requests that are sent now.
 
 from collections.abc import Awaitable
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Protocol
 
 from hocket._pipeline.call import Call, Next
 
@@ -17,7 +17,7 @@ __all__ = ["RowWire", "row_wire", "with_row_wire"]
 class RowWire(Protocol):
     """Stands in the place of a server for the requests of one row."""
 
-    def meet(self, call: Call, send: Next) -> Awaitable[Any]:
+    def meet(self, call: Call, send: Next) -> Awaitable[object]:
         """Return the result of a call, whose conversation is as the provider can take it; ``send`` makes attempts now."""
         ...
 
@@ -29,7 +29,7 @@ row_wire: ContextVar[RowWire | None] = ContextVar("hocket_row_wire", default=Non
 def with_row_wire(send: Next) -> Next:
     """Return ``send`` for calls that are live; others meet the wire of their row."""
 
-    def start(call: Call) -> Awaitable[Any]:
+    def start(call: Call) -> Awaitable[object]:
         wire = row_wire.get()
         return send(call) if wire is None else wire.meet(call, send)
 

@@ -1,9 +1,10 @@
 """Anthropic's ``/messages/batches``. A batch has no name of ours there: whose it is, the custom ids of its results say."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
+from hocket.messages.content import FieldsView
 from hocket.remote.batch_api import BatchAPI, BatchState, make_reply, number_at, object_at, read_time
 
 __all__ = ["AnthropicBatches"]
@@ -38,7 +39,7 @@ class AnthropicBatches(BatchAPI):
     def create(self, key: str, lines: Sequence[bytes], file: str | None) -> HTTPRequest:
         return self._post(self._batches, b'{"requests":[%b]}' % b",".join(line.rstrip() for line in lines))
 
-    def read_state(self, data: Any) -> BatchState:
+    def read_state(self, data: FieldsView) -> BatchState:
         id, word, counts = str(data["id"]), str(data["processing_status"]), object_at(data, "request_counts")
         failed = sum(number_at(counts, name) for name in ("errored", *_UNREACHED))
         done = failed + number_at(counts, "succeeded")
@@ -60,7 +61,7 @@ class AnthropicBatches(BatchAPI):
     def fetch(self, place: str) -> HTTPRequest:
         return self._get(f"{self._locate(place)}/results", "*/*")  # not its ``results_url``, which may be anywhere
 
-    def read_line(self, line: Any) -> tuple[str, HTTPReply | None]:
+    def read_line(self, line: FieldsView) -> tuple[str, HTTPReply | None]:
         id, result = line["custom_id"], line["result"]
         if result["type"] in _UNREACHED:
             return id, None

@@ -4,7 +4,7 @@ A batch is a long-running operation, whose document says how it goes.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
 from pydantic_core import from_json
@@ -54,7 +54,7 @@ class GoogleBatches(BatchAPI):
         said = {"x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start", **kind}
         return self._post(f"{base}/upload/{version}/files", {"file": {"displayName": key, "mimeType": _KIND}}, said)
 
-    def read_upload(self, reply: HTTPReply, data: Any, lines: Sequence[bytes]) -> HTTPRequest | str:
+    def read_upload(self, reply: HTTPReply, data: FieldsView | None, lines: Sequence[bytes]) -> HTTPRequest | str:
         if data and "file" in data:
             return str(data["file"]["name"])
         own = urlsplit(self._root)  # the key goes to no other host, whatever is said (the official SDK's rule)
@@ -68,7 +68,7 @@ class GoogleBatches(BatchAPI):
         body = b'{"batch":{"displayName":"%b","inputConfig":%b}}' % (key.encode(), source)
         return self._post(f"{self._model}:batchGenerateContent", body)
 
-    def read_state(self, data: Any) -> BatchState:
+    def read_state(self, data: FieldsView) -> BatchState:
         said, error, output = object_at(data, "metadata"), object_at(data, "error"), _find_output(data)
         stats, name = object_at(said, "batchStats"), str(data["name"])
         failed = number_at(stats, "failedRequestCount")
@@ -90,8 +90,11 @@ class GoogleBatches(BatchAPI):
     def list(self, cursor: str | None) -> HTTPRequest:
         return self._get_list(pageSize=20, pageToken=cursor)  # a page may have all the results of its batches
 
-    def read_list(self, data: Any, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
-        return super().read_list(data.get("operations") or [], None)[0], data.get("nextPageToken") or None
+    def read_list(
+        self, data: FieldsView | Sequence[FieldsView], cursor: str | None
+    ) -> tuple[Sequence[BatchState], str | None]:
+        page = object_at({"page": data}, "page")
+        return super().read_list(page.get("operations") or [], None)[0], page.get("nextPageToken") or None
 
     def cancel(self, id: str) -> HTTPRequest:
         return self._post(f"{self._locate(id)}:cancel")
@@ -108,7 +111,7 @@ class GoogleBatches(BatchAPI):
             rows = None
         yield from super().read_results(content) if rows is None else rows
 
-    def read_line(self, line: Any) -> tuple[str, HTTPReply | None]:
+    def read_line(self, line: FieldsView) -> tuple[str, HTTPReply | None]:
         id: str = line["key"] if "key" in line else line["metadata"]["key"]
         if line.get("response"):
             return id, make_reply(200, line["response"])

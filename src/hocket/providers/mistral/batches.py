@@ -1,7 +1,7 @@
 """Mistral's ``/batch/jobs`` and ``/files``. The job names the model; rows that it did not come to are in no file."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic_core import from_json
 
@@ -31,7 +31,7 @@ class MistralBatches(FileBatchAPI):
         job = {"input_files": [file], "endpoint": "/v1/chat/completions", "model": self.like.json["model"]}
         return self._post(self._batches, {**job, "metadata": {"hocket": key}, "timeout_hours": 24})
 
-    def read_state(self, data: Any) -> BatchState:
+    def read_state(self, data: FieldsView) -> BatchState:
         word = str(data["status"])
         errors: Sequence[FieldsView] = data.get("errors") or ()
         return BatchState(
@@ -50,6 +50,8 @@ class MistralBatches(FileBatchAPI):
     def list(self, cursor: str | None) -> HTTPRequest:
         return self._get_list(page=cursor or 0, page_size=_PAGE, order_by="-created")
 
-    def read_list(self, data: Any, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
-        states, _ = super().read_list(data.get("data") or [], None)
+    def read_list(
+        self, data: FieldsView | Sequence[FieldsView], cursor: str | None
+    ) -> tuple[Sequence[BatchState], str | None]:
+        states, _ = super().read_list(object_at({"page": data}, "page").get("data") or [], None)
         return states, str(int(cursor or 0) + 1) if len(states) >= _PAGE else None

@@ -1,7 +1,7 @@
 """OpenAI's ``/batches``, for chat completions and responses, and those of others who speak the same."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hocket.http.request import HTTPRequest
 from hocket.messages.content import FieldsView
@@ -41,7 +41,7 @@ class OpenAIBatches(FileBatchAPI):
         job = {"input_file_id": file, "endpoint": self._endpoint, "completion_window": "24h"}
         return self._post(self._batches, {**job, **({"metadata": {"hocket": key}} if self.shows_keys else {})})
 
-    def read_state(self, data: Any) -> BatchState:
+    def read_state(self, data: FieldsView) -> BatchState:
         job = object_at(data, "job") or data  # Together's reply to a creation
         status = str(job["status"]).lower()  # Azure and Together write capitals
         counts = object_at(job, "request_counts")
