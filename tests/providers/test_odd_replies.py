@@ -5,9 +5,7 @@ Recorded replies with one value replaced by another of the wrong type, whole and
 
 import json
 import random
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -16,6 +14,7 @@ from hocket.errors import HocketError
 from hocket.load import dumps
 from hocket.messages import AIMessage, HumanMessage
 from hocket.remote import RemoteChatModel
+from tests.kit.odd_values import spoil
 from tests.kit.recordings import Reader, load_recordings, make_reply, stream_in
 
 MODELS: dict[str, RemoteChatModel] = {
@@ -27,26 +26,7 @@ MODELS: dict[str, RemoteChatModel] = {
     "openai_chat": ChatOpenAI(model="m", api_key="k"),
     "openai_responses": ChatOpenAI(model="m", api_key="k", use_responses_api=True),
 }
-ODD: list[Any] = [None, 5, -1.5, "x", [], {}, [1], {"a": 1}, True, "", [[]], [None]]
 DRAWS = 6
-
-
-def paths_in(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to all values inside of JSON."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from paths_in(item, (*path, key))
-
-
-def spoil(data: Any, draw: random.Random) -> Iterator[Any]:
-    """Copies of JSON with one value of the wrong type."""
-    for path in draw.sample(found := list(paths_in(data)), min(DRAWS, len(found))):
-        copy = inner = json.loads(json.dumps(data))
-        for key in path[:-1]:
-            inner = inner[key]
-        inner[path[-1]] = draw.choice(ODD)
-        yield copy
 
 
 def use(model: RemoteChatModel, message: AIMessage) -> None:
@@ -65,7 +45,7 @@ def test_a_stream_with_an_odd_value(folder: str) -> None:
         lines = stream_in(recording).decode().split("\n") if isinstance(recording["response"], dict) else []
         for at, line in enumerate(lines):
             head, brace, rest = line.partition("{")
-            for data in spoil(json.loads(brace + rest), draw) if brace and head in ("", "data: ") else ():
+            for data in spoil(json.loads(brace + rest), draw, DRAWS) if brace and head in ("", "data: ") else ():
                 body = "\n".join([*lines[:at], head + json.dumps(data), *lines[at + 1 :]]).encode()
                 with suppress(HocketError):
                     use(model, reader.fold_stream(body))
@@ -77,7 +57,7 @@ def test_a_reply_with_an_odd_value(folder: str) -> None:
     reader = Reader(model._decode, lambda: model._decoder({}))
     for recording in load_recordings(folder).values():
         body = recording["response"].get("body") if isinstance(recording["response"], dict) else None
-        for data in [copy for _ in range(DRAWS) for copy in spoil(body, draw)] if isinstance(body, dict) else ():
+        for data in [copy for _ in range(DRAWS) for copy in spoil(body, draw, DRAWS)] if isinstance(body, dict) else ():
             try:
                 message = reader.read(make_reply(data))
             except HocketError:
