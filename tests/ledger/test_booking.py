@@ -1,16 +1,21 @@
 """Every attempt is booked, every hit, and every stream that was left; the sum is what the server's meter says."""
 
+from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import to_thread
 from pydantic import BaseModel
 
+from hocket._metering.batch_row import BatchPlace, batch_place
 from hocket.caches import InMemoryCache
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.language_models import FakeListLLM, ScriptedChatModel, Turn
 from hocket.ledger import JSONLLedger, Ledger, LedgerEntry, set_ledger
+from hocket.messages import UsageMetadata
 from hocket.prices import Price, set_prices
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI
@@ -132,6 +137,59 @@ async def test_entries_are_priced(lines: JSONLLedger) -> None:
     assert (unpriced.cost, unpriced.price) == (None, None)
     [total] = lines.total()
     assert (total.cost, total.unpriced) == (priced.cost, 1)
+
+
+class TestBatches:
+    """A row of a provider's batch, whose reply is read."""
+
+    @pytest.fixture(autouse=True)
+    def _priced(self) -> Iterator[None]:
+        set_prices({"scripted-chat-model": Price(1, 2, batch=Price("0.75", "1.5"))})
+        yield
+        set_prices({"scripted-chat-model": None})
+
+    async def _read_row(self, ledger: Ledger, batch: str = "hk1", **options: Any) -> None:
+        turn = Turn(text="yes", usage={"input_tokens": 10, "output_tokens": 20, "total_tokens": 30})
+        token = batch_place.set(BatchPlace(batch, "file-7", 0.0))
+        try:
+            await ScriptedChatModel(script=[turn], ledger=ledger, **options).ainvoke("hi")
+        finally:
+            batch_place.reset(token)
+
+    async def test_it_costs_what_batches_cost_and_names_its_batch(self, ledger: Ledger) -> None:
+        await self._read_row(ledger, metadata={"tenant": "acme"})
+        [entry] = await read(ledger)
+        assert (entry.cost, entry.price) == (Decimal("0.0000375"), "batch 0.75/1.5")
+        assert (entry.outcome, entry.attempt) == ("ok", 1)
+        assert entry.metadata == {"tenant": "acme", "batch": "hk1"}
+
+    async def test_it_is_one_entry_for_each_batch_however_often_it_is_read(self, ledger: Ledger) -> None:
+        """A process may die between the entry and the answer's line in the file; the next one reads it again."""
+        for batch in ("hk1", "hk1", "hk2"):
+            await self._read_row(ledger, batch)
+            await ledger.aflush()
+        entries = await read(ledger)
+        assert [entry.metadata["batch"] for entry in entries] == ["hk1", "hk2"]
+        assert {entry.outcome for entry in entries} == {"ok"}
+
+    async def test_its_batch_is_kept_whatever_else_is(self, tmp_path: Path) -> None:
+        ledger = JSONLLedger(tmp_path / "usage.jsonl", metadata=["tenant"])
+        await self._read_row(ledger, metadata={"tenant": "acme", "shift": "night"})
+        assert [entry.metadata for entry in await read(ledger)] == [{"tenant": "acme", "batch": "hk1"}]
+
+    async def test_what_batches_cost_may_not_be_known(self, lines: JSONLLedger) -> None:
+        set_prices({"scripted-chat-model": Price(1, 2)})
+        await self._read_row(lines)
+        [entry] = await read(lines)
+        assert (entry.cost, entry.price) == (None, "batch")
+        assert lines.total()[0].unpriced == 1
+
+    async def test_a_live_call_may_have_metadata_of_that_name(self, lines: JSONLLedger) -> None:
+        usage: UsageMetadata = {"input_tokens": 10, "output_tokens": 20, "total_tokens": 30}
+        model = ScriptedChatModel(script=[Turn(text="a", usage=usage)], ledger=lines)
+        await model.ainvoke("hi", {"metadata": {"batch": "nightly"}})
+        [entry] = await read(lines)
+        assert (entry.cost, entry.price, entry.metadata) == (Decimal("0.00005"), "1/2", {"batch": "nightly"})
 
 
 async def test_metadata_are_kept_and_grouped_by(lines: JSONLLedger) -> None:
