@@ -6,6 +6,9 @@ CREATE TABLE IF NOT EXISTS hocket_budget (
     orphaned_usd BIGINT NOT NULL DEFAULT 0, orphaned_tokens BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (name, key, period)
 );
+-- What is held stands here, too: a batch holds thousands of rows for a day, and no call is to sum them up.
+ALTER TABLE hocket_budget ADD COLUMN IF NOT EXISTS held_usd BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS held_tokens BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS hocket_reservation (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, key TEXT NOT NULL, period TEXT NOT NULL,
     usd BIGINT NOT NULL, tokens BIGINT NOT NULL, until DOUBLE PRECISION NOT NULL, charged BOOLEAN NOT NULL DEFAULT FALSE
@@ -60,14 +63,14 @@ BEGIN
     ) SELECT coalesce(sum(usd), 0), coalesce(sum(tokens), 0) INTO charged_usd, charged_tokens FROM dead;
     IF charged_usd > 0 OR charged_tokens > 0 THEN
         UPDATE hocket_budget SET usd = usd + charged_usd, tokens = tokens + charged_tokens,
-            orphaned_usd = orphaned_usd + charged_usd, orphaned_tokens = orphaned_tokens + charged_tokens
+            orphaned_usd = orphaned_usd + charged_usd, orphaned_tokens = orphaned_tokens + charged_tokens,
+            held_usd = held_usd - charged_usd, held_tokens = held_tokens - charged_tokens
         WHERE name = a_name AND key = a_key AND period = a_period RETURNING * INTO total;
         DELETE FROM hocket_reservation
         WHERE name = a_name AND key = a_key AND period = a_period AND charged AND until <= moment;
     END IF;
 
-    SELECT coalesce(sum(usd), 0), coalesce(sum(tokens), 0) INTO held_usd, held_tokens FROM hocket_reservation
-    WHERE name = a_name AND key = a_key AND period = a_period AND NOT charged;
+    held_usd := coalesce(total.held_usd, 0); held_tokens := coalesce(total.held_tokens, 0);
     spent_usd := coalesce(total.usd, 0); spent_tokens := coalesce(total.tokens, 0);
     dead_usd := coalesce(total.orphaned_usd, 0); dead_tokens := coalesce(total.orphaned_tokens, 0);
     granted := is_forced OR (known_usd IS NULL OR spent_usd + held_usd + a_usd <= known_usd)
@@ -75,6 +78,10 @@ BEGIN
     IF granted AND a_id <> '' THEN
         INSERT INTO hocket_reservation VALUES (a_id, a_name, a_key, a_period, a_usd, a_tokens, moment + lease)
         ON CONFLICT DO NOTHING;
+        IF FOUND THEN
+            UPDATE hocket_budget SET held_usd = held_usd + a_usd, held_tokens = held_tokens + a_tokens
+            WHERE name = a_name AND key = a_key AND period = a_period;
+        END IF;
     ELSIF a_id <> '' THEN
         granted := EXISTS (SELECT FROM hocket_reservation WHERE id = a_id);
     END IF;
@@ -91,9 +98,14 @@ BEGIN
     WHERE r.id = a_id AND b.name = r.name AND b.key = r.key AND b.period = r.period FOR UPDATE OF b;
     DELETE FROM hocket_reservation WHERE id = a_id RETURNING * INTO held;
     IF NOT FOUND THEN RETURN FALSE; END IF;
-    IF NOT held.charged THEN held.usd := 0; held.tokens := 0; END IF;
-    UPDATE hocket_budget SET usd = usd + a_usd - held.usd, tokens = tokens + a_tokens - held.tokens,
-        orphaned_usd = orphaned_usd - held.usd, orphaned_tokens = orphaned_tokens - held.tokens
-    WHERE name = held.name AND key = held.key AND period = held.period;
+    IF held.charged THEN
+        UPDATE hocket_budget SET usd = usd + a_usd - held.usd, tokens = tokens + a_tokens - held.tokens,
+            orphaned_usd = orphaned_usd - held.usd, orphaned_tokens = orphaned_tokens - held.tokens
+        WHERE name = held.name AND key = held.key AND period = held.period;
+    ELSE
+        UPDATE hocket_budget SET usd = usd + a_usd, tokens = tokens + a_tokens,
+            held_usd = held_usd - held.usd, held_tokens = held_tokens - held.tokens
+        WHERE name = held.name AND key = held.key AND period = held.period;
+    END IF;
     RETURN TRUE;
 END $$;

@@ -30,7 +30,7 @@ _SCHEMA = """
         id TEXT PRIMARY KEY, name TEXT NOT NULL, key TEXT NOT NULL, period TEXT NOT NULL,
         usd INTEGER NOT NULL, tokens INTEGER NOT NULL, until REAL NOT NULL, charged INTEGER NOT NULL DEFAULT 0
     ) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS hocket_reservation_account ON hocket_reservation (name, key, period, charged, until);
+    CREATE INDEX IF NOT EXISTS hocket_reservation_sum ON hocket_reservation (name, key, period, charged, until, usd, tokens);
 """
 _ACCOUNT = "name = ? AND key = ? AND period = ?"
 _HELD = (
