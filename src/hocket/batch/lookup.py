@@ -53,7 +53,14 @@ async def find_batch(client: BatchClient, entry: BatchEntry, journal: Journal, p
 
 
 async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patience: Patience) -> BatchState | None:
-    states = await client.list(entry.at - LONGEST_SKEW)
+    while True:
+        try:
+            states = await client.list(entry.at - LONGEST_SKEW)
+            break
+        except LLMError as error:
+            if not may_pass(error):
+                raise
+            await patience.pause(LISTS_LAG)
     if not client.api.shows_keys:
         return await _find_nameless(client, entry, journal, states, patience)
     ours = sorted((state for state in states if state.key == entry.key), key=lambda state: state.created_at)

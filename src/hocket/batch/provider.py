@@ -51,6 +51,7 @@ class _Submission:
         self.client = client
         self.rows = {one.number: one for one in rows}
         self.is_begun = client is not None
+        self.is_whole = True  # whether all rows that wait were given to this run
 
 
 class ProviderBatches:
@@ -214,7 +215,7 @@ class ProviderBatches:
     # -- from a batch to its rows
 
     def _follow_earlier(self, earlier: _Submission) -> None:
-        earlier.is_begun = True
+        earlier.is_begun, earlier.is_whole = True, len(earlier.rows) == earlier.entry.waiting
         self._waiting.start_soon(self._guard, self._find_earlier, earlier)
 
     async def _find_earlier(self, earlier: _Submission) -> None:
@@ -240,13 +241,14 @@ class ProviderBatches:
         entry = submission.entry
         state = await self._wait(entry, client, state)
         if state is not None and state.state == "failed":
+            if is_full := state.word in client.api.full_words:
+                await self._wait_for_room()
             await self._end(submission, state.word or "failed")
-            if state.word not in client.api.full_words:
+            if not is_full:
                 raise BatchFailed(
                     f"{entry.provider} refused a batch of {len(entry.numbers)} rows: {state.message or state.word}; its "
                     "rows are open: when that is mended, run it again"
                 )
-            await self._wait_for_room()
             return await self._ask_again(submission.rows.values(), is_try=False)
         rest = list(submission.rows.values()) if state is None else await self._collect(submission, client, state)
         if self._run.stopping.is_set():
@@ -332,7 +334,7 @@ class ProviderBatches:
 
     async def _end(self, submission: _Submission, word: str) -> None:
         """Write down the end of a batch, after the lines of its rows. One whose rows were not all given stays open."""
-        if submission.entry.waiting <= len(submission.rows):
+        if submission.is_whole:
             await ASYNC.call_sync(self._journal.end_batch, submission.entry, word)
         self._room.set()
         self._room = anyio.Event()
