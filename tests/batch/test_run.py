@@ -469,7 +469,7 @@ async def test_an_error_of_who_is_told_ends_the_run_with_itself(
     echo: Echo, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And not with a group of errors."""
-    monkeypatch.setattr("hocket.batch.run.PROGRESS_EVERY", 0)
+    monkeypatch.setattr("hocket.batch.runner.PROGRESS_EVERY", 0)
 
     def tell(report: BatchReport) -> None:
         raise ValueError("the screen is gone")

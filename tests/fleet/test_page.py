@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hocket.batch import run as batch_run
+from hocket.batch import runner
 from hocket.budgets import Budget, account
 from hocket.caches import SQLiteCache
 from hocket.ledger import SQLiteLedger, writer
@@ -118,8 +118,8 @@ def test_no_failure_is_left_out_of_the_page() -> None:
         ("for {:g} hours after that", account.KEPT / 3600),
         ("entries of the last {:g} ms", writer.TICK * 1000),
         ("under way for more than {:g} ms", writer.OPEN_AFTER * 1000),
-        ("those of the last {:g} ms", batch_run.TICK * 1000),
-        ("or the last {:g} lines", batch_run.MOST_LINES),
+        ("those of the last {:g} ms", runner.TICK * 1000),
+        ("or the last {:g} lines", runner.MOST_LINES),
     ],
 )
 def test_what_a_killed_process_leaves_is_said_with_its_numbers(text: str, value: float) -> None:
