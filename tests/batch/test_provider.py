@@ -19,12 +19,15 @@ from hocket.testing import BatchPlan, Hangup, Reply, Status
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import Provider, read_lines, serve_batches
 
-pytestmark = pytest.mark.both_loops
-
 ROWS = [f"row {number}" for number in range(12)]
 
 
-@pytest.fixture(params=PROVIDERS, ids=str)
+@pytest.fixture(
+    params=[
+        pytest.param(one, id=str(one), marks=[] if one.name in ("openai", "anthropic") else [pytest.mark.nightly])
+        for one in PROVIDERS
+    ]
+)
 def provider(request: pytest.FixtureRequest) -> Provider:
     return request.param
 
@@ -41,6 +44,8 @@ def outputs(out: Path) -> dict[int, Any]:
 EXPECTED = {number: row.upper() for number, row in enumerate(ROWS)}
 
 
+@pytest.mark.both_loops
+@pytest.mark.parametrize("provider", PROVIDERS, ids=str, indirect=True)
 async def test_rows_are_answered_by_one_batch(provider: Provider, out: Path) -> None:
     async with serve_batches(provider, out) as served:
         served.server.batches.plan = BatchPlan(seconds=3600, queued=600, in_order=False)
