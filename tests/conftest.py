@@ -5,7 +5,6 @@ import importlib.util
 import os
 import signal
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,18 +104,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Take back the prices that a file has set, and set aside what files leave, now and then.
+    """Take back the prices that a file has set, and set aside what it leaves.
 
-    What a file leaves stays, too; and a test may have undone the setting aside with `gc.unfreeze`.
+    That stays, too; and a test may have undone the setting aside with `gc.unfreeze`.
     """
     if nextitem is not None and nextitem.path != item.path:
         set_prices(dict.fromkeys(lookup._own))
-        _files.append(item.path)
-        if len(_files) % 20 == 0:
-            _set_aside_what_stays()
-
-
-_files: list[Path] = []
+        _set_aside_what_stays()
 
 
 def _set_aside_what_stays() -> None:

@@ -8,7 +8,7 @@ from tests.examples.conftest import WITHIN, CopyProject, run
 
 pytestmark = pytest.mark.timeout(WITHIN)
 
-PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
 
 
 def test_the_exam_of_an_own_provider(copy_project: CopyProject):

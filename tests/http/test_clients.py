@@ -45,7 +45,7 @@ def test_settings_hide_the_proxy() -> None:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_clients_end_with_their_loops(serve: Any, backend: str) -> None:
-    """After fifty loops no client, connection, warning or noise is left; each loop had a client of its own."""
+    """After twenty loops no client, connection, warning or noise is left; each loop had a client of its own."""
     server = serve.answering(serve.reply())
     before = pools()
 
@@ -53,10 +53,10 @@ def test_clients_end_with_their_loops(serve: Any, backend: str) -> None:
         await send(server.request(), SETTINGS)
         await send(server.request(), SETTINGS)
 
-    for _ in range(50):
+    for _ in range(20):
         run_on(backend, main)
 
-    assert (len(server.requests), server.accepted) == (100, 50)
+    assert (len(server.requests), server.accepted) == (40, 20)
     assert pools() == before
     asyncio.run(server.until(lambda it: it.open == 0))
 

@@ -104,6 +104,7 @@ EXITS = {
 }
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("what", EXITS)
 def test_the_interpreter_exits_at_once(tmp_path: Path, what: str) -> None:
     """The kept loop does not hold up the end of a program, whatever it has done before, and says nothing."""

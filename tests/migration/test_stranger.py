@@ -1,8 +1,6 @@
 """Three users' programs for LangChain (tools, history, retrieval) after `hocket migrate --write`, and nothing else."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
 from hocket.cli import main
+from tests.kit import warm
 from tests.migration.agency import serve_agency
 
 PROGRAMS = Path(__file__).parent / "programs"  # as their users wrote them: no linter reads them
@@ -33,9 +32,8 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 
 def run(*arguments: str, environment: Mapping[str, str] | None = None) -> list[str]:
     """Run Python, and return what it printed."""
-    command = [sys.executable, "-W", "ignore", *arguments]
-    complete = {**os.environ, "PYTHONIOENCODING": "utf-8", **(environment or {})}
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=complete, check=False)
+    env = {**os.environ, **(environment or {})}
+    done = warm.run("-W", "ignore", *arguments, capture_output=True, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -34,10 +34,13 @@ async def measure_hits(pairs: list[tuple[str, str]]) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("read", "least"),
     [
-        (lambda: PARAPHRASES, {"vectors": 0.9, "words": 0.0}),
-        (lambda: read_docstrings(120), {"vectors": 0.3, "words": 0.3}),
+        pytest.param(lambda: PARAPHRASES, {"vectors": 0.9, "words": 0.0}, id="other words"),
+        pytest.param(
+            *(lambda: read_docstrings(120), {"vectors": 0.3, "words": 0.3}),
+            id="the same words",
+            marks=pytest.mark.nightly,
+        ),
     ],
-    ids=["other words", "the same words"],
 )
 def test_first_hits(read: Callable[[], list[tuple[str, str]]], least: dict[str, float]) -> None:
     """Rank fusion, which many stores use, finds half as many on the first set."""

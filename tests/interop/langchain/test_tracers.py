@@ -126,7 +126,13 @@ for tracer in callbacks:
 
 
 @pytest.mark.timeout(300)  # two processes that import both libraries, on a busy machine
-@pytest.mark.parametrize(("given", "name"), [("given", b"LangChainChatModel"), ("not given", b"FakeListChatModel")])
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("given", b"LangChainChatModel"),
+        pytest.param("not given", b"FakeListChatModel", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_tracer_of_the_environment_tells_of_a_call_once(collector: Collector, given: str, name: bytes) -> None:
     """Of hocket's run, if it is given to hocket as well; else of LangChain's run, which then has no parent."""
     facts = {"LANGSMITH_TRACING": "true", "LANGSMITH_API_KEY": "k", "LANGSMITH_ENDPOINT": collector.url}
