@@ -66,14 +66,13 @@ class BatchClient:
             if cursor is None or cursor == at or (states and 0 < states[-1].created_at < since):
                 return found
 
-    async def fetch(self, place: str) -> AsyncGenerator[ResultLine, None]:
+    def fetch(self, place: str) -> AsyncGenerator[ResultLine, None]:
         """Yield the lines of results as they come, however many they are."""
         sender = replace(self._model._sender, max_bytes=None)  # pyright: ignore[reportPrivateUsage]  # a model's own room
         provider = sender.provider
-        async for line in sender.receive(
+        return sender.receive(
             self.api.fetch(place), lambda headers: _ResultLines(provider, headers), self._read_document
-        ):
-            yield line
+        )
 
     def _read_document(self, reply: HTTPReply) -> Iterable[ResultLine]:
         return self.api.read_results(reply.content)
