@@ -10,12 +10,13 @@ import pytest
 
 from hocket.batch import BatchReport, read_batch
 from hocket.budgets import Budget, spending
-from hocket.errors import BudgetExceeded
+from hocket.caches import InMemoryCache
+from hocket.errors import BudgetExceeded, Unpriceable
 from hocket.ledger import CallbackLedger, LedgerEntry
 from hocket.prices import Price, set_prices
 from hocket.testing import BatchPlan, Reply, Status
 from tests.batch.providers import PROVIDERS
-from tests.kit.batches import Provider, read_lines, serve_batches
+from tests.kit.batches import Provider, serve_batches
 
 pytestmark = pytest.mark.both_loops
 
@@ -167,12 +168,23 @@ async def test_where_it_is_not_known_what_batches_cost_nothing_is_submitted_unde
     """Without a budget the cost is not known; nobody guesses."""
     set_prices(dict.fromkeys(MODELS, Price(1, 2)))
     async with serve_batches(provider, out) as served:
-        report = await served.run(ROWS[:2], model=served.model(budget=Budget("1"), **BOUNDED))
         if provider.name == "anthropic":  # by its page it is half
+            report = await served.run(ROWS[:2], model=served.model(budget=Budget("1"), **BOUNDED))
             assert report.cost == find_cost(out)
             return
-        assert report.errors == {"Unpriceable": 2}
+        with pytest.raises(Unpriceable, match=r"batch=Price\("):
+            await served.run(ROWS[:2], model=served.model(budget=Budget("1"), **BOUNDED))
         assert not served.server.batches.submitted
-        assert "batch=Price(" in read_lines(out)[-1]["error"]["message"]
         report = await served.run(ROWS[:2], model=served.model(**BOUNDED))
-        assert (report.ok, report.cost, report.unpriced) == (2, 0, 2)
+        assert (report.ok, report.cost, report.unpriced) == (2, None, 2)
+
+
+async def test_rows_that_a_cache_answers_are_not_held(provider: Provider, out: Path, store: str) -> None:
+    """Those that ask the same as another row, whose answer is theirs, too."""
+    async with serve_batches(provider, out) as served:
+        budget = Budget("1", store=store)
+        model = served.model(budget=budget, cache=InMemoryCache(), **BOUNDED)
+        report = await served.run(["same", "other", "same", "same"], model=model)
+        assert report.ok == 4
+        assert len(served.server.batches.submitted[0].rows) == 2
+    assert await figures(budget) == (report.cost, 0, 0)

@@ -63,6 +63,18 @@ class Chunks:
         self._asked: dict[bytes, str] = {}  # in which batch a request is, by what it asks
         self._equal: dict[str, list[NumberedRow]] = {}  # rows that ask the same as one in that batch
 
+    def defer(self, one: NumberedRow, taken: RequestTaken) -> bool:
+        """Whether a row waits, since it asks the same as one in a batch, and a cache will have the answer.
+
+        Raises:
+            Unsupported: its model has no batch endpoint.
+        """
+        if choose_cache(taken.model.cache) is None:
+            return False
+        group = _find_group(taken)
+        key = (self._open.get(group) or self._begin(group, taken)).key
+        return self._is_asked(one, key, repr(group).encode() + taken.request.content)
+
     def add(self, one: NumberedRow, taken: RequestTaken) -> Chunk | None:
         """Add a row; return a batch that has no room for it, and is full.
 
@@ -70,16 +82,11 @@ class Chunks:
             InvalidInput: no batch has room for it.
             Unsupported: its model has no batch endpoint.
         """
-        model, request = taken.model, taken.request
-        group = request.url, tuple(sorted(request.headers.items())), taken.name, model.api_key
+        group = _find_group(taken)
         chunk = self._open.get(group) or self._begin(group, taken)
-        if choose_cache(model.cache) is not None and self._is_asked(
-            one, chunk.key, repr(group).encode() + request.content
-        ):
+        if chunk.add(one, taken.request.content):
             return None
-        if chunk.add(one, request.content):
-            return None
-        self._begin(group, taken).add(one, request.content)
+        self._begin(group, taken).add(one, taken.request.content)
         return chunk
 
     def take_all(self) -> Iterator[Chunk]:
@@ -112,3 +119,9 @@ class Chunks:
             return False
         equal.append(one)
         return True
+
+
+def _find_group(taken: RequestTaken) -> object:
+    """Return what the rows of a batch have in common."""
+    request = taken.request
+    return request.url, tuple(sorted(request.headers.items())), taken.name, taken.model.api_key

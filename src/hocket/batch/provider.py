@@ -16,6 +16,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from hocket._metering.batch_row import BatchPlace
+from hocket._pipeline.reservations import release_ahead, reserve_ahead
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC
 from hocket.batch.chunks import Chunk, Chunks
@@ -27,7 +28,7 @@ from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader
 from hocket.batch.route import Route, find_client
 from hocket.batch.runner import BatchRun
 from hocket.batch.wire import GivingWire, RequestTaken, TakingWire, run_row, take_request
-from hocket.errors import InvalidInput, LLMError, Unsupported
+from hocket.errors import BudgetError, InvalidInput, LLMError, Unsupported
 from hocket.http.request import HTTPReply
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
@@ -148,23 +149,23 @@ class ProviderBatches:
         number, digest, row = one
         if self._route.via == "live":
             return await self._run.ask(number, digest, row)
-        place = self._place(number)
         taken: RequestTaken | None = None
         with contextlib.suppress(Exception):  # it is raised again, for all to hear
-            taken = await take_request(self._run.model, row, place)
+            taken = await take_request(self._run.model, row)
         if taken is None:  # a cache has the answer, or a step fails
             try:
-                return await self._run.ask(
-                    number, digest, row, lambda row: run_row(self._run.model, row, TakingWire(place))
-                )
+                return await self._run.ask(number, digest, row, lambda row: run_row(self._run.model, row, TakingWire()))
             except RequestTaken as error:  # the cache has lost it
                 taken = error
         await self._add(one, taken)
 
     async def _add(self, one: NumberedRow, taken: RequestTaken) -> None:
         try:
+            if self._chunks.defer(one, taken):
+                return
+            await reserve_ahead(taken.call, self._place(one.number))
             full = self._chunks.add(one, taken)
-        except InvalidInput as error:
+        except (BudgetError, InvalidInput) as error:
             return await self._fail(one, error)
         if full is not None:
             await self._submit(full)
@@ -292,10 +293,11 @@ class ProviderBatches:
 
     async def _ask_again(self, rows: Iterable[NumberedRow], *, is_try: bool = True) -> None:
         """Ask for rows that a batch left open, where they are asked again."""
+        is_live = self._route.via == "live" or (is_try and self._route.retry_via == "live")
         async with anyio.create_task_group() as asking:
             for one in rows:
                 tries = self._tries[one.number] = self._tries.get(one.number, 0) + is_try
-                if is_try and self._route.retry_via == "live":
+                if is_live:
                     await self._places.acquire()
                     asking.start_soon(self._ask_live, one)
                 elif tries < MOST_TRIES:
@@ -309,19 +311,25 @@ class ProviderBatches:
 
     async def _ask_live(self, one: NumberedRow) -> None:
         try:
+            await self._give_back(one)
             await self._run.ask(*one)
         finally:
             self._places.release()
 
     async def _fail(self, one: NumberedRow, error: Exception) -> None:
         """Write an error for a row, and give back what budgets hold for it."""
-        with contextlib.suppress(Exception):
-            await take_request(self._run.model, one.row, self._place(one.number), is_refund=True)
+        await self._give_back(one)
 
         async def fail(row: object) -> None:
             raise error
 
         await self._run.ask(*one, fail)
+
+    async def _give_back(self, one: NumberedRow) -> None:
+        """Give back what budgets hold for a row that will be in no further batch."""
+        with contextlib.suppress(Exception):
+            if (taken := await take_request(self._run.model, one.row)) is not None:
+                await release_ahead(taken.call, self._place(one.number))
 
     # -- what all share
 

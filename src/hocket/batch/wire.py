@@ -15,7 +15,6 @@ from hocket._metering.batch_row import BatchPlace, batch_place
 from hocket._pipeline.accounts import make_reservers
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.compose import compose_attempts
-from hocket._pipeline.reservations import release_ahead, reserve_ahead
 from hocket.callbacks.run_listeners import is_silent
 from hocket.errors import LLMError, Unsupported
 from hocket.http.clients import ClientSettings, Transport
@@ -35,10 +34,12 @@ class RequestTaken(BaseException):
         model: which would have sent it.
         name: of the model at its provider.
         request: but for its key.
+        call: that makes it, for budgets.
     """
 
-    def __init__(self, model: RemoteChatModel, name: str, request: HTTPRequest) -> None:
+    def __init__(self, model: RemoteChatModel, name: str, request: HTTPRequest, call: Call) -> None:
         super().__init__(f"the request of a row for {name}")
+        self.call = call
         self.model = model
         self.name = name
         self.request = request
@@ -49,24 +50,14 @@ class RowUnanswered(BaseException):
 
 
 class TakingWire(RowWire):
-    """Takes the request of a row.
-
-    Args:
-        place: of the row; budgets reserve for it.
-        is_refund: give back what they have reserved instead.
-    """
-
-    def __init__(self, place: BatchPlace, *, is_refund: bool = False) -> None:
-        self._place = place
-        self._is_refund = is_refund
+    """Takes the request of a row."""
 
     async def meet(self, call: Call, send: Next) -> object:
         """Raise the request of the call."""
         model: RemoteChatModel = call.request.model
         request = model._write_call(call)  # pyright: ignore[reportPrivateUsage]  # written where calls are
-        await (release_ahead if self._is_refund else reserve_ahead)(call, self._place)
         name = call.request.params.get("model") or call.request.served_model or ""
-        raise RequestTaken(model, str(name), request)
+        raise RequestTaken(model, str(name), request, call)
 
 
 class GivingWire(RowWire):
@@ -148,9 +139,7 @@ async def run_row(model: Runnable[Any, object], row: object, wire: "TakingWire |
         row_wire.reset(token)
 
 
-async def take_request(
-    model: Runnable[Any, object], row: object, place: BatchPlace, *, is_refund: bool = False
-) -> RequestTaken | None:
+async def take_request(model: Runnable[Any, object], row: object) -> RequestTaken | None:
     """Run a chain up to the request of its model, and return that; handlers hear nothing of it.
 
     None: it comes to no request, as where a cache has the answer.
@@ -160,7 +149,7 @@ async def take_request(
     """
     silence = is_silent.set(True)
     try:
-        await run_row(model, row, TakingWire(place, is_refund=is_refund))
+        await run_row(model, row, TakingWire())
     except RequestTaken as taken:
         return taken
     finally:
