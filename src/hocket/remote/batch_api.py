@@ -137,14 +137,12 @@ class BatchAPI(ABC):
     def list(self, cursor: str | None) -> HTTPRequest:
         """Return the request for a page of batches, the newest first; ``cursor``: as `read_list` gave it."""
 
-    def read_list(
-        self, data: FieldsView | Sequence[FieldsView], cursor: str | None
-    ) -> tuple[Sequence[BatchState], str | None]:
+    def read_list(self, data: FieldsView, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
         """Return the batches of a page, and the cursor of the next one; None: there is none.
 
         By default the page is a list, or one is its ``data``, and the next page begins after its last batch.
         """
-        page: FieldsView = data if isinstance(data, Mapping) else {"data": data}
+        page: FieldsView = data if isinstance(data, Mapping) else {"data": data}  # pyright: ignore[reportUnnecessaryIsInstance]
         states = [self.read_state(batch) for batch in page["data"]]
         return states, states[-1].id if states and page.get("has_more") else None
 

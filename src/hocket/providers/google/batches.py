@@ -90,11 +90,8 @@ class GoogleBatches(BatchAPI):
     def list(self, cursor: str | None) -> HTTPRequest:
         return self._get_list(pageSize=20, pageToken=cursor)  # a page may have all the results of its batches
 
-    def read_list(
-        self, data: FieldsView | Sequence[FieldsView], cursor: str | None
-    ) -> tuple[Sequence[BatchState], str | None]:
-        page = object_at({"page": data}, "page")
-        return super().read_list(page.get("operations") or [], None)[0], page.get("nextPageToken") or None
+    def read_list(self, data: FieldsView, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
+        return super().read_list({"data": data.get("operations") or ()}, None)[0], data.get("nextPageToken") or None
 
     def cancel(self, id: str) -> HTTPRequest:
         return self._post(f"{self._locate(id)}:cancel")

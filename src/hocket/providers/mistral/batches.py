@@ -50,8 +50,6 @@ class MistralBatches(FileBatchAPI):
     def list(self, cursor: str | None) -> HTTPRequest:
         return self._get_list(page=cursor or 0, page_size=_PAGE, order_by="-created")
 
-    def read_list(
-        self, data: FieldsView | Sequence[FieldsView], cursor: str | None
-    ) -> tuple[Sequence[BatchState], str | None]:
-        states, _ = super().read_list(object_at({"page": data}, "page").get("data") or [], None)
+    def read_list(self, data: FieldsView, cursor: str | None) -> tuple[Sequence[BatchState], str | None]:
+        states, _ = super().read_list({"data": data.get("data") or ()}, None)
         return states, str(int(cursor or 0) + 1) if len(states) >= _PAGE else None
