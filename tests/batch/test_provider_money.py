@@ -18,14 +18,18 @@ from hocket.testing import BatchPlan, Reply, Status
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import Provider, serve_batches
 
-pytestmark = pytest.mark.both_loops
-
 ROWS = [f"row {number}" for number in range(12)]
 BOUNDED: dict[str, Any] = {"max_tokens": 20}
 MODELS = "gpt-5.2", "claude-sonnet-4-5"
 
 
-@pytest.fixture(params=[one for one in PROVIDERS if one.name in ("openai", "anthropic")], ids=str)
+@pytest.fixture(
+    params=[
+        pytest.param(one, id=str(one), marks=[] if one.name == "openai" else [pytest.mark.nightly])
+        for one in PROVIDERS
+        if one.name in ("openai", "anthropic")
+    ]
+)
 def provider(request: pytest.FixtureRequest) -> Iterator[Provider]:
     set_prices(dict.fromkeys(MODELS, Price(1, 2, batch=Price("0.5", 1))))
     yield request.param
