@@ -106,7 +106,7 @@ class Sender:
                 headers = self._redact_headers(signed, stream.headers)
                 if not 200 <= stream.status < 300:
                     raise self._fail(signed, HTTPReply(stream.status, headers, await stream.read()))
-                if headers.get("content-type", "").startswith("application/json"):
+                if headers.get("content-type", "").partition(";")[0].strip() == "application/json":
                     for item in _read_all(read, HTTPReply(stream.status, headers, await stream.read())):
                         yield item
                     return
