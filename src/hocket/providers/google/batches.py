@@ -16,7 +16,7 @@ from hocket.remote.batch_api import BatchAPI, BatchState, make_reply, number_at,
 __all__ = ["GoogleBatches"]
 
 INLINE_ROWS, INLINE_BYTES = 100, 16_000_000
-"""What a batch may hold itself, where the API takes 20 MB: the answers are in each document that tells how it goes, twice."""
+"""What a batch may hold itself (the API: 20 MB): each document that tells how it goes has all answers in it, twice."""
 
 _KIND = "application/jsonl"
 _ENDED = ("SUCCEEDED", "PARTIALLY_SUCCEEDED", "CANCELLED", "EXPIRED")
