@@ -107,7 +107,7 @@ def test_where_batches_are() -> None:
 
 
 def test_what_goes_inline() -> None:
-    """At most 1,000 rows and 16 MB."""
+    """At most 100 rows and 16 MB."""
     api = api_of(make())
     assert api.upload(KEY, [b"x" * 16_000_000]) is None and api.upload(KEY, [b"x"] * 100) is None
     assert api.upload(KEY, [b"x" * 16_000_001]) and api.upload(KEY, [b"x"] * 101)
