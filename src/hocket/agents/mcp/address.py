@@ -22,7 +22,7 @@ from mcp.server import MCPServer, Server
 from hocket._runtime.cancellation import only
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import MASK, is_sensitive, redact, redact_url
-from hocket.agents.mcp.bounds import BOUNDED_UTF8, LARGEST_MESSAGE, bound_response
+from hocket.agents.mcp.incoming import BOUNDED_UTF8, LARGEST_MESSAGE, bound_response
 from hocket.agents.mcp.server import ToolServer
 from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten

@@ -6,18 +6,19 @@ what a tool is called must not depend on the order of the list, for a conversati
 name.
 """
 
+import functools
 import hashlib
 import logging
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from mcp.types import Tool
 
+from hocket._runtime.closing import AsyncClosing
 from hocket.agents.mcp.address import MCPServerLike, read_address
+from hocket.agents.mcp.connection import ServerConnection
 from hocket.agents.mcp.content import call_tool, check_result, read_call_result, read_error
-from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import excerpt, near_name_hint
 from hocket.messages.content import Fields
@@ -38,40 +39,40 @@ __all__ = [
 ]
 
 
-class MCPTools:
+class MCPTools(AsyncClosing):
     """The tools of a server, while a connection to it is open; made by `mcp_tools`. To be entered once."""
 
-    def __init__(self, connection: LastingConnection, prefix: str, only: frozenset[str] | None, defer: bool) -> None:
-        self._connection = connection
+    def __init__(
+        self, connect: Callable[[], ServerConnection], prefix: str, only: frozenset[str] | None, defer: bool
+    ) -> None:
+        self._connect = connect
+        self._connection: ServerConnection | None = None
         self._prefix = prefix
         self._only = only
         self._defer = defer
 
-    async def __aenter__(self) -> list[BaseTool]:
+    async def __aenter__(self) -> list[BaseTool]:  # type: ignore[override]  # the block is given the tools
         """Connect, and return the tools."""
-        tools = await self._connection.open()
+        if self._connection is not None:
+            raise InvalidInput("a connection to an MCP server is opened once; call mcp_tools again for another one")
+        self._connection = self._connect()
+        listed = await self._connection.open()
         try:
-            names = assign_names([tool.name for tool in tools], self._prefix)
-            made = [
-                make_tool(self._connection, tool, names[tool.name], defer=self._defer)
-                for tool in choose_tools(tools, self._only)
-            ]
+            names = assign_names([tool.name for tool in listed], self._prefix)
+            chosen = choose_tools(listed, self._only)
+            made = [make_tool(self._connection, one, names[one.name], defer=self._defer) for one in chosen]
             return [tool for tool in made if tool is not None]
         except BaseException:
             await self.aclose()
             raise
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the connection: calls that run end with an error, and a server that was started here ends.
 
         From any task of the event loop, any number of times.
         """
-        await self._connection.aclose()
+        if self._connection is not None:
+            await self._connection.aclose()
 
 
 def mcp_tools(
@@ -117,8 +118,8 @@ def mcp_tools(
         )
     if isinstance(only, str):
         raise InvalidInput(f"only is the text {only!r}; it is a list of names")
-    connection = LastingConnection(read_address(server), timeout, reconnect)
-    return MCPTools(connection, prefix, None if only is None else frozenset(only), defer)
+    connect = functools.partial(ServerConnection, read_address(server), timeout, reconnect)
+    return MCPTools(connect, prefix, None if only is None else frozenset(only), defer)
 
 
 def check_timeout(timeout: float | None) -> None:
@@ -146,7 +147,7 @@ def choose_tools(listed: Sequence[Tool], only: Collection[str] | None) -> list[T
 
 
 def make_tool(
-    connection: LastingConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
+    connection: ServerConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
 ) -> BaseTool | None:
     """Return a tool of a server as hocket's; None, which is logged: its schema cannot be used.
 

@@ -1,12 +1,17 @@
-"""A connection to an MCP server, held by a task that belongs to no caller.
+"""Connections to an MCP server: each held by a task that belongs to no caller, and followed by another if the server goes.
 
 The SDK's client is a stack of task groups, which has to be left in the task that entered it. A user of tools cannot
 promise that: a pytest fixture, a web framework's lifespan and `contextlib.AsyncExitStack` close elsewhere, and then anyio
 says "Attempted to exit cancel scope in a different task" (python-sdk#577). So one detached task enters the client, waits
 for the end, and leaves it. Calls need no such task: the SDK hands requests over in memory, from wherever they are made.
+
+A server dies, is deployed anew, or forgets a session that was idle, and the agent behind it goes on for hours. So the next
+call connects again. What it must not do is make a call twice: nobody knows what a call did whose server died. Only a tool
+that says that it is idempotent is called again, and once; so is a request that the server says it has not taken.
 """
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar, cast
 
@@ -17,27 +22,28 @@ from mcp.client import Transport
 from mcp.server import MCPServer, Server
 from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, METHOD_NOT_FOUND
 
+from hocket._runtime import clock
 from hocket._runtime.cancellation import only, wait_shielded
 from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import Detached, spawn
 from hocket._version import __version__
 from hocket.agents.mcp.address import SDKServer, ServerAddress
-from hocket.agents.mcp.bounds import LARGEST_MESSAGE
-from hocket.agents.mcp.incoming import watch
-from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable
+from hocket.agents.mcp.incoming import BROKEN, LARGEST_MESSAGE, watch
+from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable, ToolTimeout
 from hocket.errors.hints import excerpt
 
-__all__ = ["ServerConnection", "SessionLost", "read_pages"]
+__all__ = ["ServerConnection", "read_pages"]
 
 GRACE = 5.0  # seconds to say goodbye to a server; after that the SDK ends its process anyway
 MOST_LISTED = 10_000
 MOST_PAGES = 1_000
 LARGEST_LIST = LARGEST_MESSAGE  # bytes of all pages together
+MOST_RESTARTS = 3
+WINDOW = 60.0  # seconds in which so many restarts are made at most: a server may die in each call
 
 _OURSELVES = Implementation(name="hocket", version=__version__)
 _UNKNOWN_SESSION = (INVALID_REQUEST, "Session terminated")  # what the SDK makes of a 404, as the specification has it
 _ENDS = ("Connection closed", "SSE stream ended")
-_BROKEN = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
 
 _log = logging.getLogger("hocket.agents.mcp")
 
@@ -62,17 +68,12 @@ class _AskPage(Protocol[PageT]):
     async def __call__(self, *, cursor: str | None) -> PageT: ...
 
 
-class SessionLost(ToolServerUnavailable):
+class _SessionLostError(ToolServerUnavailable):
     """The server does not know the connection any more, and so has not taken the request."""
 
 
-class ServerConnection:
-    """One connection, from its opening to its end.
-
-    Args:
-        address: of the server.
-        timeout: seconds that opening it may take; None: no limit.
-    """
+class _Session:
+    """One connection, from its opening to its end."""
 
     def __init__(self, address: ServerAddress, timeout: float | None) -> None:
         self._address = address
@@ -81,6 +82,8 @@ class ServerConnection:
         self._client: Client | None = None  # None: not open yet
         self._tools: list[Tool] = []
         self._calls: set[anyio.CancelScope] = set()
+        self._token: EventLoopToken = current_token()
+        self._opened, self._closing, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
         self._why_ended = "was closed"
         self._has_gone = False
         self._unreadable = 0
@@ -96,16 +99,6 @@ class ServerConnection:
         return self._task is None or self._ended.is_set()
 
     async def open(self) -> list[Tool]:
-        """Connect, and return all tools that the server lists.
-
-        Raises:
-            ToolServerUnavailable: the server cannot be started or reached, ends, or does not answer in time.
-            InvalidInput: it was opened before.
-        """
-        if self._task is not None:
-            raise InvalidInput("a connection to an MCP server is opened once")
-        self._token: EventLoopToken = current_token()
-        self._opened, self._closing, self._ended = anyio.Event(), anyio.Event(), anyio.Event()
         self._task = spawn(self._hold)
         try:
             await self._opened.wait()
@@ -118,11 +111,6 @@ class ServerConnection:
         return self._tools
 
     def stop(self) -> None:
-        """Begin to close it: calls that run end with an error. `aclose` waits for the end.
-
-        Raises:
-            InvalidInput: it belongs to another event loop, which has not ended it.
-        """
         if self._task is None or self._ended.is_set():
             return
         self.check_loop()
@@ -131,28 +119,11 @@ class ServerConnection:
         if self._client is None:
             self._task.cancel()
 
-    async def aclose(self) -> None:
-        """Close it, from any task, any number of times: calls that run end with an error, and the server's process ends.
-
-        Raises:
-            InvalidInput: it belongs to another event loop, which has not ended it.
-        """
-        self.stop()
+    async def wait_ended(self) -> None:
         if self._task is not None:
             await wait_shielded(self._ended)
 
     async def ask(self, request: Callable[[Client], Awaitable[T]]) -> T:
-        """Ask the server something, from any task. If the caller is cancelled, the server is told to stop.
-
-        Args:
-            request: makes the request with the SDK's client.
-
-        Raises:
-            ToolServerUnavailable: the connection is closed, or ends meanwhile.
-            SessionLost: the server does not know it any more.
-            ToolException: the server refuses it, or its answer is not what MCP, or the tool's schema, says.
-            InvalidInput: the connection belongs to another event loop.
-        """
         client = self._client
         if client is None or not self.is_open:
             raise ToolServerUnavailable(self.explain_end())
@@ -168,9 +139,9 @@ class ServerConnection:
                 raise ToolServerUnavailable(self.explain_end()) from None
             if (error.code, error.message) == _UNKNOWN_SESSION:
                 self._note_end("has forgotten the session")
-                raise SessionLost(self.explain_end()) from None
+                raise _SessionLostError(self.explain_end()) from None
             raise ToolException(self._address.explain(error)) from None
-        except _BROKEN:
+        except BROKEN:
             self._note_end()
             raise ToolServerUnavailable(self.explain_end()) from None
         except Exception as error:  # the SDK's and pydantic's, of an answer
@@ -267,6 +238,102 @@ class ServerConnection:
 def _is_end(error: MCPError) -> bool:
     """Whether the SDK says that nothing more comes: servers have errors of their own with its code."""
     return error.code == CONNECTION_CLOSED and error.message.startswith(_ENDS)
+
+
+class ServerConnection:
+    """A connection to a server that comes back.
+
+    Args:
+        address: of the server.
+        timeout: seconds that opening it, and each request, may take; None: no limit.
+        reconnect: whether there is another session after the first has gone.
+    """
+
+    def __init__(self, address: ServerAddress, timeout: float | None, reconnect: bool) -> None:
+        self._address = address
+        self._timeout = timeout
+        self._reconnects = reconnect and address.is_reusable
+        self._current = _Session(address, timeout)
+        self._former: list[_Session] = []  # that may have requests under way
+        self._restarts: deque[float] = deque(maxlen=MOST_RESTARTS)
+        self._lock = anyio.Lock()
+        self._is_closed = False
+
+    async def open(self) -> list[Tool]:
+        """Connect, and return all tools that the server lists. They are those of later sessions, too.
+
+        Raises:
+            ToolServerUnavailable: the server cannot be started or reached, ends, or does not answer in time.
+        """
+        return await self._current.open()
+
+    def stop(self) -> None:
+        """Begin to close it: requests that run end with an error. `aclose` waits for the end.
+
+        Raises:
+            InvalidInput: it belongs to another event loop, which has not ended it.
+        """
+        for session in (self._current, *self._former):
+            session.stop()
+        self._is_closed = True
+
+    async def aclose(self) -> None:
+        """Close it, from any task, any number of times. It raises what `stop` does."""
+        self.stop()
+        for session in (self._current, *self._former):
+            await session.wait_ended()
+
+    async def ask(self, request: Callable[[Client], Awaitable[T]], *, is_idempotent: bool = False) -> T:
+        """Ask the server something, from any task. If the caller is cancelled, the server is told to stop.
+
+        Args:
+            request: makes the request with the SDK's client.
+            is_idempotent: whether it may be made once more, if the server goes meanwhile.
+
+        Raises:
+            ToolServerUnavailable: the connection is closed, or goes meanwhile, or went too often.
+            ToolTimeout: it took too long.
+            ToolException: the server refuses it, or its answer is not what MCP, or the tool's schema, says.
+            InvalidInput: the connection belongs to another event loop.
+        """
+        with Alarm() as alarm:
+            alarm.set(self._timeout)
+            session = await self._connect()
+            try:
+                return await session.ask(request)
+            except ToolServerUnavailable as error:
+                may_repeat = is_idempotent or isinstance(error, _SessionLostError)
+                if not may_repeat or not self._reconnects or self._is_closed:
+                    raise
+            session = await self._connect()
+            return await session.ask(request)
+        raise ToolTimeout(f"it took longer than {self._timeout:g} s{self._current.explain_silence()}")
+
+    def clean(self, said: str) -> str:
+        """Return what the server said of a failure, without secrets, and not without end."""
+        return self._address.clean(said)
+
+    async def _connect(self) -> _Session:
+        """Return the current session, or another one, if that has gone."""
+        if self._current.is_open or self._is_closed or not self._reconnects:
+            return self._current
+        self._current.check_loop()
+        async with self._lock:
+            if not self._current.is_open and not self._is_closed:
+                await self._reconnect()
+        return self._current
+
+    async def _reconnect(self) -> None:
+        now = clock.current().now()
+        if len(self._restarts) == MOST_RESTARTS and (left := self._restarts[0] + WINDOW - now) > 0:
+            raise ToolServerUnavailable(
+                f"{self._current.explain_end()}; it was started {MOST_RESTARTS} times again in a minute, and may be "
+                f"started once more in {left:.0f} s"
+            )
+        self._restarts.append(now)
+        self._former = [one for one in (*self._former, self._current) if not one.has_ended]
+        self._current = _Session(self._address, self._timeout)
+        await self._current.open()
 
 
 async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T]]) -> list[T]:

@@ -7,19 +7,18 @@ all together: `name_tool` of two servers can be one name, and a server must not 
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from os import PathLike
-from types import TracebackType
 from typing import Literal, Self, cast
 
 import anyio
 from mcp.types import Prompt, Resource, Tool
 
+from hocket._runtime.closing import AsyncClosing
 from hocket._runtime.mode import ASYNC
 from hocket.agents.mcp.address import ServerAddress
 from hocket.agents.mcp.client import check_timeout, choose_tools, make_tool, tell_apart
 from hocket.agents.mcp.config import MCPConfig, load_file, read_addresses
-from hocket.agents.mcp.connection import read_pages
+from hocket.agents.mcp.connection import ServerConnection, read_pages
 from hocket.agents.mcp.content import read_prompt_messages, read_resource
-from hocket.agents.mcp.lasting import LastingConnection
 from hocket.errors import InvalidInput, ToolServerUnavailable
 from hocket.errors.hints import near_name_hint
 from hocket.messages import BaseMessage
@@ -31,7 +30,7 @@ __all__ = ["MCPServers", "mcp_servers"]
 _ENTER = "enter it: async with mcp_servers(...) as servers"
 
 
-class MCPServers:
+class MCPServers(AsyncClosing):
     """The servers of a configuration, while they are open; made by `mcp_servers`. To be entered once.
 
     Attributes:
@@ -58,7 +57,7 @@ class MCPServers:
         self._skips = skips
         self._reconnect = reconnect
         self._addresses = self._choose(read_addresses(config)) if isinstance(config, Mapping) else None
-        self._connections: dict[str, LastingConnection] = {}
+        self._connections: dict[str, ServerConnection] = {}
 
     async def __aenter__(self) -> Self:
         """Start all servers, and list their tools."""
@@ -68,7 +67,7 @@ class MCPServers:
             self._addresses = self._choose(read_addresses(await ASYNC.call_sync(load_file, self._path)))
         addresses = self._addresses or {}
         self._connections = {
-            name: LastingConnection(address, self._timeout, self._reconnect) for name, address in addresses.items()
+            name: ServerConnection(address, self._timeout, self._reconnect) for name, address in addresses.items()
         }
         try:
             self._make_tools(await self._open())
@@ -76,11 +75,6 @@ class MCPServers:
             await self.aclose()
             raise
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close all connections, at once: calls that run end with an error, and the servers that were started end.
@@ -165,7 +159,7 @@ class MCPServers:
         ]
         self.tools += [tool for tool in made if tool is not None]
 
-    def _get(self, server: str) -> LastingConnection:
+    def _get(self, server: str) -> ServerConnection:
         if server in self.unavailable:
             raise self.unavailable[server]
         if server not in self._connections:
