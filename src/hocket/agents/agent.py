@@ -1,31 +1,41 @@
 """The agent: a model, its tools, and what it may do, as configuration. No run leaves anything on it."""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
+from pydantic import PrivateAttr
+
 from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Producer, Sink
-from hocket.agents.agent_tool import AgentTool, make_agent_tool
 from hocket.agents.context import ContextSchema
-from hocket.agents.events import AgentEvent, AgentStream, Backlog, EndEvent, SyncAgentStream
+from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
-from hocket.agents.options import AgentInput, Override, RunOptions, bind_options, coerce_question, find_overrides
-from hocket.agents.plan import AgentPlan
+from hocket.agents.middleware import NO_RUNTIME
+from hocket.agents.plan import (
+    AgentInput,
+    AgentPlan,
+    Override,
+    RunOptions,
+    bind_options,
+    coerce_question,
+    find_overrides,
+)
 from hocket.agents.result import AgentResult
 from hocket.callbacks.run_facts import AGENT_NAME
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, ToolException
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
-from hocket.tools import BaseTool
+from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.runtime import Runtime
 
 if TYPE_CHECKING:
     from hocket.runnables.proxy import RunnableBinding
 
-__all__ = ["Agent", "AgentInput", "RunOptions"]
+__all__ = ["Agent", "AgentInput", "AgentTool", "RunOptions"]
 
 Output = TypeVar("Output")
 T = TypeVar("T")
@@ -122,8 +132,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text that was read,
         flagged ``"partial": True`` in its ``response_metadata``.
         """
-        backlog = Backlog()
-        return AgentStream(self._producer(input, config, options, backlog, subagents=subagents), backlog)
+        return AgentStream(self._producer(input, config, options, subagents=subagents))
 
     def stream(  # type: ignore[override]
         self,
@@ -134,8 +143,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         **options: Unpack[RunOptions],
     ) -> SyncAgentStream[Output]:
         """Run the agent, and return what happens as it happens: the sync face of `astream`."""
-        backlog = Backlog()
-        return SyncAgentStream(self._producer(input, config, options, backlog, subagents=subagents), backlog)
+        return SyncAgentStream(self._producer(input, config, options, subagents=subagents))
 
     def override(self, **parts: Unpack["_OverriddenParts"]) -> Override:
         """Return a block, ``with agent.override(model=...):``, in which the agent's runs use other parts: for tests.
@@ -180,7 +188,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         name = name or self.name
         if not name or not description:
             raise InvalidInput("a tool needs a name and a description: as_tool('research', 'Finds out ...')")
-        return make_agent_tool(self, name, description, context, kwargs)
+        return _make_agent_tool(self, name, description, context, kwargs)
 
     if TYPE_CHECKING:
 
@@ -200,24 +208,17 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     ) -> None:
         """Push the events into a chain's sink, which says whether the chain was left; to read a stream would not."""
         if mode.is_async:
-            produce = self._producer(input, config, cast(RunOptions, kwargs))
-            await produce(cast("Sink[AgentEvent]", sink))
+            await self._execute(input, config, cast(RunOptions, kwargs), cast("Sink[AgentEvent]", sink))
         else:
             await super()._produce(mode, input, config, kwargs, sink)
 
     def _producer(
-        self,
-        input: AgentInput,
-        config: RunnableConfig | None,
-        options: RunOptions,
-        backlog: Backlog | None = None,
-        *,
-        subagents: bool = False,
+        self, input: AgentInput, config: RunnableConfig | None, options: RunOptions, *, subagents: bool = False
     ) -> Producer[AgentEvent]:
         config = ensure_config(config)
 
         async def produce(sink: Sink[AgentEvent]) -> None:
-            await self._execute(input, config, options, sink, backlog, subagents=subagents)
+            await self._execute(input, config, options, sink, subagents=subagents)
 
         return produce
 
@@ -227,7 +228,6 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         config: RunnableConfig | None,
         options: RunOptions,
         sink: Sink[AgentEvent] | None,
-        backlog: Backlog | None = None,
         *,
         subagents: bool = False,
     ) -> AgentResult[Output]:
@@ -239,7 +239,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         plan = await self._plan.prepare(options, replaced)
         call.limits.check_tools(plan.tools)
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
-        agent_run = AgentRun[Output](plan, call, run, run.config_inside(), sink, backlog)
+        agent_run = AgentRun[Output](plan, call, run, sink)
         work = functools.partial(agent_run.execute, asked)
         result = await run.execute(input, work, lambda: sink is not None and sink.closed)
         if sink is not None and (waiting := sink.put(EndEvent(result=result))) is not None:
@@ -253,6 +253,64 @@ class _OverriddenParts(TypedDict, total=False):
     model: Any
     tools: Any
     context: object
+
+
+class AgentTool(StructuredTool):
+    """A tool that asks an agent. Made by `Agent.as_tool`."""
+
+    _agent: Agent[Any] = PrivateAttr()
+    _is_context_made: bool = PrivateAttr(default=False)
+
+    @property
+    def required_injected(self) -> frozenset[str]:
+        """The names of injected arguments that the run outside has to give."""
+        return self._agent.required_injected
+
+    def check_schema(self, outer: ContextSchema | None) -> None:
+        """Refuse a class of contexts of the agent outside that are none of this agent's.
+
+        Raises:
+            InvalidInput: they are none.
+        """
+        inner = self._agent.context_schema
+        if outer is not None and inner is not None and not self._is_context_made and not inner.accepts(outer):
+            raise InvalidInput(
+                f"the agent {self.name!r} works with a context of {inner.kind.__name__}, and the agent that has it as a "
+                f"tool with one of {outer.kind.__name__}: as_tool(..., context=lambda runtime: {inner.kind.__name__}(...))"
+            )
+
+    def check_context(self, context: object) -> None:
+        """Refuse a context of the run outside that is none of the agent's.
+
+        Raises:
+            InvalidInput: it is none.
+        """
+        if not self._is_context_made:
+            self._agent.check_context(context)
+
+
+def _make_agent_tool(
+    agent: Agent[Any],
+    name: str,
+    description: str,
+    make_context: Callable[[Runtime], object] | None,
+    fields: dict[str, Any],
+) -> AgentTool:
+    async def ask(question: str, runtime: Runtime = NO_RUNTIME) -> Any:
+        context = runtime.context if make_context is None else make_context(runtime)
+        events = cast("Sink[AgentEvent] | None", runtime._events)  # pyright: ignore[reportPrivateUsage]  # for this tool
+        sink = None if events is None else SubagentEvents(events, name, runtime.tool_call_id or "")
+        options = RunOptions(injected=runtime.injected, context=context)
+        # Inside the tool's run: with its callbacks.
+        result = await agent._execute(question, None, options, sink, subagents=sink is not None)  # pyright: ignore[reportPrivateUsage]  # with a sink of its own
+        if result.output is None:
+            raise ToolException(f"it ended without an answer ({result.stop})")
+        return result.output
+
+    fields.setdefault("timeout", math.inf)  # each of its own calls has a limit, and the run that calls it has
+    made = AgentTool.from_function(coroutine=ask, name=name, description=description, **fields)
+    made._agent, made._is_context_made = agent, make_context is not None  # pyright: ignore[reportPrivateUsage]  # of the class above
+    return made
 
 
 if TYPE_CHECKING:

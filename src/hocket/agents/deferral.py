@@ -12,25 +12,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from hocket.agents.middleware import OfferedTool
-from hocket.agents.model_call import list_models
+from hocket.agents.model_call import list_profiles
 from hocket.agents.tool_index import ToolIndex
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt, near_name, near_name_hint
-from hocket.messages import BaseMessage, ToolMessage
+from hocket.messages import ToolMessage
 from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable
 from hocket.tokens import count_tokens_approximately
 from hocket.tokens.approximate import written_tools
 from hocket.tools import BaseTool, StructuredTool
-from hocket.tools.call_runner import Call
-from hocket.tools.found_tools import DEFER, FIND_TOOLS, FOUND_TOOLS, read_found_tools
-from hocket.tools.result_messages import make_error_message
+from hocket.tools.found_tools import DEFER, FIND_TOOLS, FOUND_TOOLS
 
 if TYPE_CHECKING:
     from hocket.embeddings import Embeddings
 
-__all__ = ["Defer", "Deferral", "OfferedTools", "ToolSearch", "plan_deferral", "read_tool_search"]
+__all__ = ["Defer", "Deferral", "ToolSearch", "plan_deferral", "read_tool_search"]
 
 _NEVER = frozenset({"read_result", "load_skill"})
 _MOST_TOKENS = 10_000  # of schemas that are all shown, under "auto"
@@ -110,7 +107,7 @@ def plan_deferral(
     if any(str(tool.get("type")).startswith("tool_search") for tool in hosted):
         return None
     able = {name: tool for name, tool in tools.items() if name not in _NEVER}
-    profiles: list[FieldsView] = [getattr(one, "profile", None) or {} for one in list_models(model)]
+    profiles = list_profiles(model)
     is_all = search.defer is True or (search.defer == "auto" and _is_much(able.values(), profiles))
     named = () if isinstance(search.defer, bool | str) else search.defer
     deferred = {name: tool for name, tool in able.items() if is_all or name in named or (tool.extras or {}).get(DEFER)}
@@ -193,66 +190,6 @@ class Deferral:
             return "Nothing was asked for. Give a query, or names from the list."
         near = near_name(query, self.tools, 0)
         return f"No tool was found for {excerpt(query)}; the nearest name is {near!r}. Use other words, or names."
-
-
-class OfferedTools:
-    """The tools that the model is shown in one run: more, when it has found some.
-
-    Args:
-        tools: that are shown from the start.
-        deferral: those that are found; None: none are.
-
-    Attributes:
-        tools: of the next request; another list when, and only when, it has changed.
-        prompt: those that are part of the prompt, always in this list.
-        finds: how often the list of tools has changed in the run.
-    """
-
-    def __init__(self, tools: Sequence[OfferedTool], deferral: Deferral | None) -> None:
-        self._deferral = deferral
-        self._found: set[str] = set()
-        self.finds: int = 0
-        self.prompt: list[OfferedTool] = [*tools]
-        self.tools: Sequence[OfferedTool] = tools
-        if deferral is not None and deferral.is_native:
-            self.tools = [*tools, *deferral.tools.values()]
-
-    def follow(self, messages: Iterable[BaseMessage]) -> bool:
-        """Show what messages say was found, and return whether that is more than before."""
-        deferral = self._deferral
-        if deferral is None:
-            return False
-        names = dict.fromkeys(name for message in messages for name in read_found_tools(message))
-        new = [tool for name in names if name not in self._found and (tool := deferral.tools.get(name))]
-        self._found.update(names)
-        self.prompt += new
-        if new and not deferral.is_native:
-            self.tools = [*self.tools, *new]
-            self.finds += 1
-        return bool(new)
-
-    def list_callable(self, shown: Sequence[OfferedTool], tools: Mapping[str, BaseTool]) -> Mapping[str, BaseTool]:
-        """Return the tools that may be run, by name: what was not offered cannot be called.
-
-        Args:
-            shown: of the request that brought the calls; a hook may have changed them.
-            tools: of the run.
-        """
-        if shown is self.tools:
-            return tools
-        return {tool.name: tool for tool in shown if isinstance(tool, BaseTool)}
-
-    def refuse_unfound(self, calls: Iterable[Call]) -> dict[str, ToolMessage]:
-        """Return results, by the ids of the calls, for those of tools that were not found: their arguments are guessed."""
-        results: dict[str, ToolMessage] = {}
-        for call in calls:
-            name = call["name"] or ""
-            if self._deferral is not None and name in self._deferral.tools and name not in self._found:
-                text = f"{name} was not run: its arguments were not known. Call it again, as this says: "
-                result = make_error_message(text + self._deferral.write_schema(name), call["id"], name, "not_loaded")
-                result.response_metadata[FOUND_TOOLS] = [name]
-                results[call["id"] or ""] = result
-        return results
 
 
 def _set_mark(tool: BaseTool, is_deferred: bool) -> BaseTool:

@@ -1,6 +1,6 @@
 """What a streamed run of an agent tells."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -15,7 +15,6 @@ __all__ = [
     "Backlog",
     "ChunkEvent",
     "EndEvent",
-    "EventSink",
     "MessageEvent",
     "PausedEvent",
     "SubagentEvents",
@@ -169,18 +168,9 @@ AgentEvent: TypeAlias = (
 )
 """Something that happens in a run; ``kind`` says what, to type checkers, too. A field of another kind is None."""
 
-EventSink = Callable[[AgentEvent], Awaitable[None] | None]
-"""Takes the events of a run; what it returns is to be awaited, unless None."""
-
 
 class SubagentEvents:
-    """Takes the events of a run inside a run, and hands them on as the events of that agent.
-
-    Args:
-        sink: of the run outside.
-        agent: the name of the agent inside.
-        call_id: of the call that it runs in.
-    """
+    """Takes the events of a run inside a run, and hands them to the sink outside, with the agent and the call of it."""
 
     def __init__(self, sink: Sink[AgentEvent], agent: str, call_id: str) -> None:
         self._sink = sink
@@ -198,14 +188,32 @@ class SubagentEvents:
 
 
 class Backlog:
-    """The pieces of answers that wait for a stream's reader: where he leaves, they are not kept.
+    """The pieces of answers between a run and the reader of its stream: where he leaves, they are not kept.
 
     Attributes:
         chunks: how many.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, produce: Producer[AgentEvent]) -> None:
         self.chunks: int = 0
+        self._run = produce
+        self._sink: Sink[AgentEvent] | None = None
+
+    async def produce(self, sink: Sink[AgentEvent]) -> None:
+        """Run, and hand the events on to a stream."""
+        self._sink = sink
+        await self._run(self)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the reader has left."""
+        return self._sink is not None and self._sink.closed
+
+    def put(self, item: AgentEvent) -> Awaitable[None] | None:
+        """Hand an event on."""
+        assert self._sink is not None
+        self.chunks += item.kind == "chunk" and not item.path
+        return self._sink.put(item)
 
     def take(self, event: AgentEvent) -> AgentResult[Any] | None:
         """Count an event that was read; return the result of the run, if that is its end."""
@@ -222,10 +230,10 @@ class AgentStream(Stream[AgentEvent], Generic[Output]):
         result: of the run, once it has ended; None before.
     """
 
-    def __init__(self, produce: Producer[AgentEvent], backlog: Backlog) -> None:
-        super().__init__(produce)
+    def __init__(self, produce: Producer[AgentEvent]) -> None:
         self.result: AgentResult[Output] | None = None
-        self._backlog = backlog
+        self._backlog = Backlog(produce)
+        super().__init__(self._backlog.produce)
 
     async def __anext__(self) -> AgentEvent:
         event = await super().__anext__()
@@ -240,10 +248,10 @@ class SyncAgentStream(SyncStream[AgentEvent], Generic[Output]):
         result: of the run, once it has ended; None before.
     """
 
-    def __init__(self, produce: Producer[AgentEvent], backlog: Backlog) -> None:
-        super().__init__(produce, stepped=False)
+    def __init__(self, produce: Producer[AgentEvent]) -> None:
         self.result: AgentResult[Output] | None = None
-        self._backlog = backlog
+        self._backlog = Backlog(produce)
+        super().__init__(self._backlog.produce, stepped=False)
 
     def __next__(self) -> AgentEvent:
         event = super().__next__()

@@ -15,27 +15,22 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
-from hocket.agents.deferral import OfferedTools
-from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
+from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.feedback import make_feedback
-from hocket.agents.limits import NestedRunGuard, RunUsage, StopReason, find_usages
+from hocket.agents.limits import NestedRunGuard, StopReason
 from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
 from hocket.agents.offload import INJECTED, Offload
-from hocket.agents.options import AgentCall
-from hocket.agents.plan import RunPlan, coerce_prompt
-from hocket.agents.progress import RunProgress
+from hocket.agents.plan import AgentCall, RunPlan, coerce_prompt
 from hocket.agents.result import AgentFinish, AgentResult
-from hocket.agents.state import CallIds, RunRecord, RunState, read_state, split_question
-from hocket.agents.turn import TurnRunner, is_broken_off, is_paused, read_answer
-from hocket.agents.window import ContextWindow, PrefixWatch
+from hocket.agents.state import CallIds, RunState, read_state, split_question
+from hocket.agents.turn import RunProgress, TurnRunner, is_broken_off, is_paused, read_answer
+from hocket.agents.window import ContextWindow, OfferedTools, PrefixWatch
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.roles import calls_of
-from hocket.runnables import RunnableConfig
 from hocket.runnables.chain_run import ChainRun
-from hocket.runnables.config import merge_configs
 from hocket.tools import BaseTool
 from hocket.tools.call_runner import Call, CallRunner
 from hocket.tools.signature import is_async
@@ -56,9 +51,7 @@ class AgentRun(Generic[Output]):
         plan: what it goes by.
         call: what it was given.
         run: as handlers see it.
-        config: for the runs inside it.
         sink: takes events; None: nobody wants them.
-        backlog: the pieces of answers that nobody has read yet; None: nobody counts.
 
     Raises:
         InvalidInput: a tool needs an injected argument that is missing.
@@ -69,9 +62,7 @@ class AgentRun(Generic[Output]):
         plan: RunPlan,
         call: AgentCall,
         run: ChainRun,
-        config: RunnableConfig,
         sink: Sink[AgentEvent] | None,
-        backlog: Backlog | None = None,
     ) -> None:
         self._plan = plan
         self._call = call
@@ -79,13 +70,11 @@ class AgentRun(Generic[Output]):
         self._history = call.history
         self._run = run
         self._sink = sink
-        self._usage = RunUsage(limits.tokens)
-        inside = merge_configs(config, {"callbacks": [self._usage]})
-        self._bounded = [one for one in find_usages(inside) if one.limit is not None]
-        self._inside = inside
+        self._progress = progress = RunProgress(call, run.config_inside())
+        self._record, inside = progress.record, progress.config
         middleware = plan.agent.middleware
         holds = any(one.holds_output for one in middleware)
-        self._caller = ModelCaller(plan.format, inside, sink, backlog, plan.answer, holds=holds)
+        self._caller = ModelCaller(plan.format, inside, sink, plan.answer, holds=holds)
         self._ask_model = compose_model_calls(middleware, self._count_and_ask, inside)
         self._is_hooked = self._ask_model != self._count_and_ask
         store = plan.agent.offload
@@ -98,25 +87,13 @@ class AgentRun(Generic[Output]):
             max_result_chars=limits.result_chars,
             injected=call.injected if offload is None else {**call.injected, INJECTED: offload},
             shorten=None if offload is None else offload.fit,
-            make_runtime=lambda call_id: progress.make_runtime(call_id),
+            make_runtime=progress.make_runtime,
         )
         self._runner.check_injected(plan.tools)
-        self._record = RunRecord(call.history)
-        emit = None if sink is None else sink.put
-        self._progress = progress = RunProgress(call, self._usage, self._bounded, self._record, inside)
-        self._turns = TurnRunner(
-            self._runner,
-            middleware,
-            self._record,
-            run,
-            emit,
-            limits.max_concurrency,
-            progress.note_repetition,
-            progress.make_runtime,
-        )
+        self._turns = TurnRunner(self._runner, middleware, run, sink, limits.max_concurrency, progress)
         self._options = {**plan.cache_options, **call.options}
-        self._offered = tools = OfferedTools(plan.offered, plan.deferral)
-        self._window = ContextWindow(plan.model, tools.prompt, getattr(plan.format, "language", "en"), offload)
+        self._offered = OfferedTools(plan)
+        self._window = ContextWindow(plan, self._offered.prompt, offload)
         self._watch = PrefixWatch(run, warns=plan.agent.prompt_cache is not False)
         self._context: list[BaseMessage] = []  # what the model is shown
         self._call_ids = CallIds(())
@@ -131,8 +108,6 @@ class AgentRun(Generic[Output]):
             LimitReached: a limit was reached, and the agent is to raise.
             Exception: what the model or the history raises.
         """
-        if self._limits.seconds is None:
-            return await self._run_alone(input)
         with Alarm() as alarm:
             alarm.set(self._limits.seconds)
             return await self._run_alone(input)
@@ -161,7 +136,7 @@ class AgentRun(Generic[Output]):
             result = await self._resume(input, state)
         else:
             self._ask_question(input, state)
-        self._usage.earlier = state.tokens
+        self._progress.usage.earlier = state.tokens
         try:
             while result is None:
                 # where nothing waits, no limit on time and no other task had its turn
@@ -224,9 +199,9 @@ class AgentRun(Generic[Output]):
         progress = self._progress
         if progress.is_exhausted(max(progress.step, progress.model_calls)):  # a middleware may answer without a call
             return "model_calls"
-        if self._bounded:
+        if progress.bounded:
             tokens = self._window.estimate(self._context) + self._window.answer_tokens
-            if not all(one.allows(tokens) for one in self._bounded):
+            if not all(one.allows(tokens) for one in progress.bounded):
                 return "tokens"
         return None
 
@@ -290,7 +265,7 @@ class AgentRun(Generic[Output]):
 
     def _sort_calls(self, reply: AIMessage, calls: Sequence[Call]) -> ToolTurn:
         turn = ToolTurn(reply, self._progress.step)
-        self._runner.tools = self._offered.list_callable(self._shown, self._plan.tools)
+        self._runner.tools = self._offered.list_callable(self._shown)
         turn.results.update(self._offered.refuse_unfound(calls))
         sort_calls(self._plan, turn, turn.list_open(calls), self._progress.tool_calls_left)
         return turn

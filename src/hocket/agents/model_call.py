@@ -24,20 +24,27 @@ from hocket.runnables import Runnable, RunnableConfig
 from hocket.runnables.base import RunnableWrapper
 from hocket.tools import BaseTool
 
-__all__ = ["FEEDBACK", "ModelCaller", "bind_tools", "leaves_cache_open", "list_models", "refuse_hosted"]
+__all__ = [
+    "FEEDBACK",
+    "ModelCaller",
+    "bind_tools",
+    "choose_format",
+    "leaves_cache_open",
+    "list_models",
+    "list_profiles",
+]
 
 FEEDBACK = "format_feedback"
 """Under this key of ``response_metadata`` a reply that could not be read has what the model is told. It is not stored."""
 
 
 class ModelCaller:
-    """Asks a model.
+    """Asks a model, for one run.
 
     Args:
         format: of the text style; None: tools are called natively.
         config: of the calls.
         sink: takes the pieces of the answers; None: nobody wants them.
-        backlog: counts the pieces of answers that nobody has read yet; None: nobody counts.
         typed: what the model answers with, a call; None: a text.
         holds: whether the pieces of an answer are held back until `release`.
     """
@@ -47,7 +54,6 @@ class ModelCaller:
         format: TextFormat | None,
         config: RunnableConfig,
         sink: Sink[AgentEvent] | None,
-        backlog: Backlog | None = None,
         typed: AnswerFormat | None = None,
         *,
         holds: bool = False,
@@ -57,7 +63,6 @@ class ModelCaller:
         self._config = config
         self._usages = find_usages(config)
         self._sink = sink
-        self._backlog = backlog
         self._typed = typed
         self._answer: _ChunkSink | None = None  # the last one
         self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
@@ -69,8 +74,8 @@ class ModelCaller:
         if self._answer is None or self._sink is None:
             return AIMessage("")
         chunks = self._answer.shown
-        if self._sink.closed and self._backlog is not None:  # nobody will take those that are left
-            chunks = chunks[: max(0, len(chunks) - self._backlog.chunks)]
+        if self._sink.closed and isinstance(self._sink, Backlog):  # nobody will take those that are left
+            chunks = chunks[: max(0, len(chunks) - self._sink.chunks)]
         shown = _fold(chunks)
         if self._typed is None or self._format is not None:
             return shown
@@ -93,7 +98,7 @@ class ModelCaller:
         """
         if self._format is None:
             return await self._ask(self._bind(request), request.messages, request.options, self._make_sink(request))
-        tools = refuse_hosted(request.tools)
+        tools = _refuse_hosted(request.tools)
         messages = self._format.render(request.messages, tools)
         sink = self._make_sink(request, self._format.stream_filter())
         options: Mapping[str, Any] = {"stop": list(self._format.stop), **request.options}
@@ -116,8 +121,7 @@ class ModelCaller:
     def _make_sink(self, request: ModelRequest, stream_filter: AnswerFilter | None = None) -> "_ChunkSink | None":
         self._answer = None
         if self._sink is not None:
-            held: list[AIMessageChunk] | None = [] if self._holds else None
-            self._answer = _ChunkSink(self._sink, request.step, stream_filter, self._backlog, held)
+            self._answer = _ChunkSink(self._sink, request.step, stream_filter, holds=self._holds)
         return self._answer
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
@@ -154,7 +158,7 @@ class ModelCaller:
         return cast(AIMessage, message_chunk_to_message(reply))
 
 
-def refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
+def _refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
     """Return tools that are run here, which is what the text style takes.
 
     Raises:
@@ -176,6 +180,11 @@ def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage
         return [model]
     wrapped: list[Runnable[Any, AIMessage]] = [*model._get_wrapped()]  # pyright: ignore[reportPrivateUsage]  # the hook of every wrapper
     return [one for inner in wrapped for one in list_models(inner)]
+
+
+def list_profiles(model: Runnable[Any, Any]) -> list[FieldsView]:
+    """Return what is known of the models that may be asked; of one without a profile, nothing."""
+    return [getattr(one, "profile", None) or {} for one in list_models(model)]
 
 
 def leaves_cache_open(model: Runnable[Any, AIMessage]) -> bool:
@@ -216,6 +225,44 @@ def bind_tools(
     return cast("Runnable[Any, AIMessage]", bind([*tools], tool_choice=tool_choice))
 
 
+def choose_format(style: object, model: Runnable[Any, Any], tools: Sequence[OfferedTool]) -> TextFormat | None:
+    """Return the format of the text style, or None for native calls.
+
+    Raises:
+        InvalidInput: there is no such style; or the provider's own tools, or native calls, were asked of a model that
+            takes none.
+        NotImplementedError: native calls were asked for, and the chat model takes no tools.
+    """
+    if style not in ("auto", "native", "react"):
+        if not all(hasattr(style, name) for name in ("stop", "render", "read", "stream_filter")):
+            raise InvalidInput(f"style is {style!r}; it is 'auto', 'native', 'react' or a ReActFormat")
+        chosen: TextFormat | None = cast(TextFormat, style)
+    elif style == "native" and any(isinstance(one, BaseLLM) for one in list_models(model)):
+        raise InvalidInput(f"{model.get_name()} is a text model, which has no tool calls: leave out style='native'")
+    elif style == "native" or (style == "auto" and _takes_tools(model, tools)):
+        bind_tools(model, tools)
+        chosen = None
+    else:
+        from hocket.agents.react import ReActFormat  # which a model with tools need not load
+
+        chosen = ReActFormat()
+    if chosen is not None:
+        _refuse_hosted(tools)
+    return chosen
+
+
+def _takes_tools(model: Runnable[Any, Any], tools: Sequence[OfferedTool]) -> bool:
+    """Whether each model that may answer can be given tools: by its profile, or else by its `bind_tools`."""
+    can = [profile.get("tool_calling") for profile in list_profiles(model)]
+    if None not in can or False in can:
+        return all(can)
+    try:
+        bind_tools(model, tools)
+    except NotImplementedError:
+        return False
+    return True
+
+
 _SAID = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls")
 
 
@@ -226,20 +273,12 @@ class _ChunkSink:
         shown: the pieces for the user.
     """
 
-    def __init__(
-        self,
-        sink: Sink[AgentEvent],
-        step: int,
-        stream_filter: AnswerFilter | None,
-        backlog: Backlog | None,
-        held: list[AIMessageChunk] | None,
-    ) -> None:
+    def __init__(self, sink: Sink[AgentEvent], step: int, stream_filter: AnswerFilter | None, *, holds: bool) -> None:
         self.shown: list[AIMessageChunk] = []
-        self._held = held  # the pieces that are held back; None: none are
+        self._held: list[AIMessageChunk] | None = [] if holds else None  # the pieces that are held back
         self._sink = sink
         self._step = step
         self._filter = stream_filter
-        self._backlog = backlog
         self._collector = Collector()
         self._whole: AIMessage | None = None
 
@@ -293,8 +332,6 @@ class _ChunkSink:
             self._held.append(chunk)
             return None
         self.shown.append(chunk)
-        if self._backlog is not None:
-            self._backlog.chunks += 1
         return self._sink.put(ChunkEvent(step=self._step, chunk=chunk))
 
 

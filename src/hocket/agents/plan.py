@@ -1,25 +1,36 @@
-"""What `create_agent` decided, and what a run goes by: the same, but for the parts that a call gives instead."""
+"""What `create_agent` decided, what a call gives beside its input, and what a run goes by, which is made of both.
+
+A test may put other parts in the place of an agent's.
+"""
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, cast
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any, Literal, TypedDict, TypeVar, cast
 
 from hocket._runtime.mode import ASYNC
-from hocket.agents.approval import ApprovalRules
+from hocket._runtime.stream import Sink
+from hocket.agents.approval import ApprovalRules, Resume
 from hocket.agents.context import ContextSchema
 from hocket.agents.deferral import Deferral, ToolSearch, plan_deferral
-from hocket.agents.limits import LimitPolicy
+from hocket.agents.events import AgentEvent
+from hocket.agents.limits import AgentLimits, LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, OfferedTool, ToolLike
-from hocket.agents.model_call import bind_tools, leaves_cache_open, list_models, refuse_hosted
+from hocket.agents.model_call import choose_format, leaves_cache_open, list_models
 from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.agents.text_format import TextFormat
+from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.errors.hints import bridge_hint
-from hocket.language_models import BaseChatModel, BaseLLM, init_chat_model
+from hocket.errors.hints import bridge_hint, near_name_hint
+from hocket.language_models import BaseChatModel, init_chat_model
 from hocket.language_models.options import PromptCache
-from hocket.messages import SystemMessage, ToolCall
+from hocket.message_toolkit.repair import is_empty, repair_history
+from hocket.messages import BaseMessage, HumanMessage, SystemMessage, ToolCall, convert_to_messages
 from hocket.messages.content import FieldsView
+from hocket.messages.convert import coerce_messages
+from hocket.prompt_values import PromptValue
 from hocket.runnables import Runnable
 from hocket.stores import BaseStore
 from hocket.tools import BaseTool
@@ -27,20 +38,32 @@ from hocket.tools.calls import index_by_name
 from hocket.tools.runtime import Runtime
 
 __all__ = [
+    "AgentCall",
+    "AgentInput",
     "AgentPlan",
     "Model",
+    "Override",
     "Prompt",
     "PromptFunction",
+    "RunOptions",
     "RunPlan",
     "Style",
+    "bind_options",
     "check_answer_names",
     "check_kind",
     "check_list",
     "coerce_prompt",
+    "coerce_question",
+    "find_overrides",
     "index_tools",
 ]
 
 T = TypeVar("T")
+
+AgentInput = str | BaseMessage | Sequence[BaseMessage] | PromptValue | Mapping[str, Any] | Resume
+"""A text, messages, what a prompt makes of its variables, LangChain's ``{"messages": [...]}``, or what goes on with the last
+run of a history."""
+
 
 Style = Literal["auto", "native", "react"] | TextFormat
 """How tools are called: as the model can, by its own calls, or in text."""
@@ -53,6 +76,50 @@ Prompt = str | SystemMessage
 
 PromptFunction = Callable[[Runtime], Prompt | Awaitable[Prompt]]
 """Returns what comes first in a run."""
+
+
+class RunOptions(TypedDict, total=False):
+    """What each verb of an agent takes, by name, beside its input and its config.
+
+    Attributes:
+        history: what was said before is read from it, and each message of the run is stored in it before what the
+            message causes. One run of a conversation at a time: others wait.
+        limits: of this run, instead of the agent's.
+        injected: values of the arguments that tools mark with `InjectedToolArg`, by name. The model never sees them.
+        context: for whom the run is: `Runtime.context` of its tools, hooks and sub-agents. With ``context_schema`` an
+            instance of it, or a mapping of its fields. It is not stored, logged or shown to a model.
+        model: instead of the agent's.
+        options: further arguments of each call of the model, ``temperature`` for example.
+        tools: beside the agent's, for this run.
+        response_format: instead of the agent's; None: a text.
+    """
+
+    history: BaseChatMessageHistory | None
+    limits: AgentLimits | None
+    injected: Mapping[str, object] | None
+    context: object
+    model: Model | str | None
+    options: Mapping[str, Any] | None
+    tools: Sequence[ToolLike]
+    response_format: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentCall:
+    """What one call was given, read: see `RunOptions`.
+
+    Attributes:
+        agent: the name of the agent.
+        events: takes those of the agents inside the run; None: they are not shown.
+    """
+
+    limits: AgentLimits
+    history: BaseChatMessageHistory | None = None
+    injected: Mapping[str, object] = field(default_factory=dict[str, object])
+    context: object = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    agent: str | None = None
+    events: Sink[AgentEvent] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,23 +170,7 @@ class RunPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentPlan:
-    """What all runs of an agent share.
-
-    Attributes:
-        model: of its runs; a name stands for a model that is made at the first run.
-        tools: that are run here, by name.
-        hosted: that the provider runs.
-        answer: the type of the answer; None: a text.
-        style: how tools are called.
-        system: comes first, or returns what does.
-        context: the class of the contexts; None: any object is one.
-        middleware: around the calls, the outermost first.
-        approvals: which calls wait for a person; None: none does.
-        at_limit: what happens at a limit.
-        prompt_cache: whether the model's provider is to keep prompts, or how long; "auto": if there are tools.
-        offload: keeps results that are too long; None: nothing does.
-        search: how tools are found that the model is not shown.
-    """
+    """What all runs of an agent share: the arguments of `create_agent`, read."""
 
     model: Model | str
     tools: Mapping[str, BaseTool]
@@ -153,23 +204,20 @@ class AgentPlan:
         given = {name: parts[name] for name in ("model", "tools", "response_format") if name in parts}
         if given.get("model") is None:
             given.pop("model", None)
-        if not (given or replaced):
-            is_named = isinstance(self.model, str) and "own" not in vars(self)
-            return await ASYNC.call_sync(self._get_own) if is_named else self.own  # an import takes its time
-        plan = replace(self, tools={**self.tools, **replaced})
-        make = functools.partial(plan.adapt, **given)
-        return await ASYNC.call_sync(make) if isinstance(given.get("model", plan.model), str) else make()
-
-    def _get_own(self) -> RunPlan:
-        return self.own
+        if given or replaced:
+            plan = replace(self, tools={**self.tools, **replaced})
+            make = functools.partial(plan.adapt, **given)
+            is_slow = isinstance(given.get("model", plan.model), str)  # an import takes its time
+        else:
+            make = functools.partial(getattr, self, "own")
+            is_slow = "own" not in vars(self)
+        return await ASYNC.call_sync(make) if is_slow else make()
 
     def adapt(self, **parts: Any) -> RunPlan:
         """Return what a run goes by that has these parts of its own."""
         model: object = parts.get("model", self.model)
         more, hosted = index_tools(parts.get("tools", ()))
-        answer: AnswerFormat | None = self.answer
-        if "response_format" in parts:
-            answer = read_answer_format(parts["response_format"])
+        answer = read_answer_format(parts["response_format"]) if "response_format" in parts else self.answer
         for name in more:
             if name in self.tools:
                 raise InvalidInput(
@@ -180,13 +228,111 @@ class AgentPlan:
         made: Model = init_chat_model(model) if isinstance(model, str) else check_kind("model", model, Runnable)  # pyright: ignore[reportUnknownVariableType]  # `isinstance` forgets its types
         all_hosted = [*self.hosted, *hosted]
         offered: list[OfferedTool] = [*tools.values(), *(answer.tools if answer else ()), *all_hosted]
-        chosen = _choose_format(self.style, made, offered)
+        chosen = choose_format(self.style, made, offered)
         deferral = plan_deferral(self.search, tools, all_hosted, made, is_text=chosen is not None)
         if deferral is not None:
             tools[deferral.finder.name] = deferral.finder
         return RunPlan(
             agent=self, model=made, tools=tools, hosted=all_hosted, answer=answer, format=chosen, deferral=deferral
         )
+
+
+_KINDS: Mapping[str, tuple[type[object], str]] = {
+    "history": (BaseChatMessageHistory, "a chat history: open_history(...), for example"),
+    "limits": (AgentLimits, "an AgentLimits(...)"),
+    **dict.fromkeys(("injected", "options"), (Mapping, "a mapping from names to values")),
+}
+
+
+def bind_options(options: RunOptions, limits: AgentLimits, agent: str, events: Sink[AgentEvent] | None) -> AgentCall:
+    """Return what a call was given; its context is not read yet.
+
+    Raises:
+        InvalidInput: an option is not known, or not of its kind.
+    """
+    known = RunOptions.__annotations__
+    for name in options:
+        if name not in known:
+            raise InvalidInput(
+                f"an agent takes no {name!r}; {near_name_hint(name, known)}. "
+                "Options of the model are given by options={...}, or bound to it"
+            )
+    for name, (kind, wanted) in _KINDS.items():
+        value: object = options.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise InvalidInput(f"{name} is {type(value).__name__}; it is {wanted}")
+    return AgentCall(
+        limits=options.get("limits") or limits,
+        history=options.get("history"),
+        injected=options.get("injected") or {},
+        context=options.get("context"),
+        options=options.get("options") or {},
+        agent=agent,
+        events=events,
+    )
+
+
+_overrides: ContextVar[tuple["Override", ...]] = ContextVar("hocket_agent_overrides", default=())
+
+
+class Override:
+    """A block in which the runs of one agent use other parts: in this task, and in what it starts. See `Agent.override`."""
+
+    def __init__(self, plan: AgentPlan, parts: RunOptions) -> None:
+        tools, hosted = index_tools(parts.get("tools", ()))
+        for name in tools:
+            if name not in plan.tools:
+                raise InvalidInput(f"the agent has no tool {name!r} to override; {near_name_hint(name, plan.tools)}")
+        if hosted:
+            raise InvalidInput("tools that the provider runs cannot be overridden: there is nothing to run")
+        self.plan: AgentPlan = plan
+        self.tools: Mapping[str, BaseTool] = tools
+        self.options: RunOptions = cast(RunOptions, {key: value for key, value in parts.items() if key != "tools"})
+
+    def __enter__(self) -> None:
+        _overrides.set((*_overrides.get(), self))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # No token: a fixture of a test may end in another context than it began in.
+        _overrides.set(tuple(one for one in _overrides.get() if one is not self))
+
+
+def find_overrides(plan: AgentPlan, options: RunOptions) -> tuple[RunOptions, Mapping[str, BaseTool]]:
+    """Return the options of a call, and the tools instead of the agent's, under the overrides that hold here."""
+    tools: dict[str, BaseTool] = {}
+    for one in _overrides.get():
+        if one.plan is plan:
+            options = cast(RunOptions, {**options, **one.options})
+            tools |= one.tools
+    return options, tools
+
+
+def coerce_question(input: AgentInput, history: BaseChatMessageHistory | None) -> list[BaseMessage] | Resume:
+    """Return the messages that an input stands for, or what is to be resumed.
+
+    Raises:
+        InvalidInput: it is none of these, or says nothing; or there is no history to resume.
+    """
+    if isinstance(input, Resume):
+        if history is None:
+            raise InvalidInput("to resume takes the history of the run that paused: pass history=...")
+        return input
+    given: Any = input.to_messages() if isinstance(input, PromptValue) else input
+    if isinstance(input, Mapping):
+        unknown = set(input) - {"messages"}
+        if "messages" not in input or unknown:
+            raise InvalidInput(
+                f"a mapping has the key 'messages', and no others; this one has {sorted(map(str, input))}"
+            )
+        given = convert_to_messages(input["messages"])
+    messages = coerce_messages(given, HumanMessage, "what an agent is asked")
+    if len(messages) > 1:
+        messages = repair_history(messages)  # of a run that paused, say: each call needs its result
+    if all(is_empty(message) for message in messages):
+        raise InvalidInput("the question is empty")
+    return messages
 
 
 def coerce_prompt(what: str, prompt: object) -> SystemMessage | None:
@@ -235,42 +381,3 @@ def _check_hosted(tool: FieldsView) -> FieldsView:
             f"{dict(tool)!r} has nothing to run: give the function itself, or a tool that the provider runs"
         )
     return tool
-
-
-def _choose_format(style: object, model: Model, tools: Sequence[OfferedTool]) -> TextFormat | None:
-    """Return the format of the text style, or None for native calls.
-
-    Raises:
-        InvalidInput: there is no such style; or the provider's own tools, or native calls, were asked of a model that
-            takes none.
-        NotImplementedError: native calls were asked for, and the chat model takes no tools.
-    """
-    if style not in ("auto", "native", "react"):
-        if not all(hasattr(style, name) for name in ("stop", "render", "read", "stream_filter")):
-            raise InvalidInput(f"style is {style!r}; it is 'auto', 'native', 'react' or a ReActFormat")
-        chosen: TextFormat | None = cast(TextFormat, style)
-    elif style == "native" and any(isinstance(one, BaseLLM) for one in list_models(model)):
-        raise InvalidInput(f"{model.get_name()} is a text model, which has no tool calls: leave out style='native'")
-    elif style == "native" or (style == "auto" and _takes_tools(model, tools)):
-        bind_tools(model, tools)
-        chosen = None
-    else:
-        from hocket.agents.react import ReActFormat  # which a model with tools need not load
-
-        chosen = ReActFormat()
-    if chosen is not None:
-        refuse_hosted(tools)
-    return chosen
-
-
-def _takes_tools(model: Model, tools: Sequence[OfferedTool]) -> bool:
-    """Whether each model that may answer can be given tools: by its profile, or else by its `bind_tools`."""
-    profiles: list[FieldsView] = [getattr(one, "profile", None) or {} for one in list_models(model)]
-    can = [profile.get("tool_calling") for profile in profiles]
-    if None not in can or False in can:
-        return all(can)
-    try:
-        bind_tools(model, tools)
-    except NotImplementedError:
-        return False
-    return True

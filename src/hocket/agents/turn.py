@@ -1,4 +1,4 @@
-"""The calls of one message, from the announcement to the last result.
+"""The calls of one message, from the announcement to the last result, and how far their run has come.
 
 The message is in the store before a tool runs, and each result as soon as it is there. So a process that dies leaves a
 history in which no call is forgotten, and none that was answered is made again. A run that is cancelled answers the calls
@@ -8,30 +8,39 @@ What a reply without calls says: the answer of the run, or why it is none.
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from hocket._runtime.mode import ASYNC
+from hocket._runtime.stream import Sink
 from hocket.agents.calls import UNKNOWN, ToolTurn
-from hocket.agents.events import AgentEvent, EventSink, ToolEndEvent, ToolStartEvent
+from hocket.agents.events import AgentEvent, ToolEndEvent, ToolStartEvent
+from hocket.agents.limits import RepeatCounter, RunUsage, StopReason, find_usages
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.model_call import FEEDBACK
-from hocket.agents.result import make_action
-from hocket.agents.state import RunRecord, is_valid
+from hocket.agents.plan import AgentCall
+from hocket.agents.result import AgentResult, AgentStep, make_action
+from hocket.agents.state import RunRecord, RunState, is_valid
 from hocket.agents.structured import AnswerFormat
 from hocket.errors import ContentFiltered, LLMError, OutputParserException
 from hocket.language_models.structured.answers import find_obstacle
+from hocket.message_toolkit.prefix import PrefixBreak
 from hocket.message_toolkit.repair import is_empty
-from hocket.messages import AIMessage, ToolCall, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.base import copy_containers
+from hocket.messages.roles import calls_of
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import ChainRun
+from hocket.runnables.config import merge_configs
 from hocket.tools.call_runner import Call, CallRunner
 from hocket.tools.runtime import Runtime
 
-__all__ = ["TurnRunner", "add_note", "is_broken_off", "is_paused", "is_silent", "read_answer"]
+__all__ = ["RunProgress", "TurnRunner", "is_broken_off", "is_paused", "read_answer"]
+
+Output = TypeVar("Output")
 
 _EMPTY = "Your reply was empty. Call a tool, or give your answer."
 
@@ -57,15 +66,135 @@ def read_answer(reply: AIMessage, answer: AnswerFormat | None) -> Any:
     text = reply.text or str(reply.additional_kwargs.get("refusal") or "")
     if isinstance(obstacle, ContentFiltered) and (answer is not None or not text):
         raise obstacle
-    feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if not text and is_silent(reply) else None)
+    feedback = reply.response_metadata.get(FEEDBACK) or (_EMPTY if not text and _is_silent(reply) else None)
     if feedback is not None:
         raise OutputParserException("the reply is no answer", observation=feedback, llm_output=text)
     return text if answer is None else answer.read_text(text)
 
 
-def is_silent(reply: AIMessage) -> bool:
+def _is_silent(reply: AIMessage) -> bool:
     """Whether a reply says nothing, or only what the model thought."""
     return is_empty(reply) or (not reply.text and all(block["type"] == "reasoning" for block in reply.content_blocks))
+
+
+class RunProgress:
+    """How far one run has come: what it has used, what it may still use, and what it tells of itself.
+
+    Args:
+        call: what it was given.
+        config: of the run; its usage is added to it.
+
+    Attributes:
+        config: for the runs inside it.
+        usage: of the models of the run.
+        bounded: the usages that have a limit: of the run, and of those around it.
+        record: its messages.
+        before: of the history: what the run has used before this call.
+        step: the number of the model's call.
+        model_calls, tool_calls: of this call of the agent.
+        is_closing: whether the model is asked for its last answer.
+    """
+
+    def __init__(self, call: AgentCall, config: RunnableConfig) -> None:
+        self.usage = RunUsage(call.limits.tokens)
+        self.config: RunnableConfig = merge_configs(config, {"callbacks": [self.usage]})
+        self.bounded: list[RunUsage] = [one for one in find_usages(self.config) if one.limit is not None]
+        self.record = RunRecord(call.history)
+        self.before = RunState()
+        self.step: int = 0
+        self.model_calls: int = 0
+        self.tool_calls: int = 0
+        self.is_closing: bool = False
+        self._call = call
+        self._limits = call.limits
+        self._decided: list[AgentStep] = []
+        self._repeats = RepeatCounter()
+        self._repeated = 0
+
+    def is_exhausted(self, calls: int) -> bool:
+        """Whether the model may not be called again after as many calls; a last answer is one call more."""
+        most = self._limits.model_calls
+        return most is not None and self.before.model_calls + calls >= most + self.is_closing
+
+    @property
+    def tool_calls_left(self) -> float:
+        """How many calls of tools the run may still make."""
+        most = self._limits.tool_calls
+        return math.inf if most is None else most - self.before.tool_calls - self.tool_calls
+
+    def make_runtime(self, call_id: str | None = None, said: Sequence[BaseMessage] = ()) -> Runtime:
+        """Return what tools, hooks and the prompt are told of the run; ``said`` is no part of the conversation yet."""
+        left = min((one.left for one in self.bounded), default=math.inf)
+        return Runtime(
+            context=self._call.context,
+            injected=self._call.injected,
+            messages=[*self.before.messages, *self.record.messages, *self.record.question, *said],
+            step=self.step,
+            usage=self.usage.total,
+            tokens_left=None if left == math.inf else max(0, int(left)),
+            agent=self._call.agent,
+            tool_call_id=call_id or None,
+            config=self.config,
+            _events=self._call.events,
+        )
+
+    # -- circles
+
+    def note_repetition(self, turn: ToolTurn, last: ToolMessage) -> ToolMessage:
+        """Return the last result of a turn, with a note if the model goes round in circles."""
+        self._count_calls(turn.calls, [*turn.results.values(), last])
+        most = self._limits.repeats
+        return _add_note(last, RepeatCounter.describe(self._repeated)) if most and self._repeated >= most else last
+
+    def is_in_circles(self, turn: ToolTurn, results: Sequence[ToolMessage]) -> bool:
+        """Whether the model goes on in circles although it was told."""
+        if not turn.calls:
+            self._count_calls(calls_of(turn.message), results)
+        most = self._limits.repeats
+        return most is not None and self._repeated >= most + RepeatCounter.PATIENCE
+
+    def _count_calls(self, calls: Sequence[Call], results: Sequence[ToolMessage]) -> None:
+        self._repeated = self._repeats.add([call for call in calls if is_valid(call)], results)
+
+    def is_silent_again(self, reply: AIMessage) -> bool:
+        """Count a reply without calls that is no answer; return whether it says nothing, as often as may be."""
+        most, said = self._limits.repeats, self._repeats.add_reply(reply.text)
+        return most is not None and said >= most and _is_silent(reply)
+
+    # -- the result
+
+    def keep_decided(self, turn: ToolTurn, calls: Sequence[Call]) -> None:
+        """Keep the calls of a message in the history that were answered now, as they were run."""
+        ran = {call["id"]: call for call in turn.calls}
+        self._decided = [
+            AgentStep(make_action(one, turn.message), result.text)
+            for call in calls
+            if is_valid(one := ran.get(call["id"], call)) and (result := turn.results.get(call["id"] or ""))
+        ]
+
+    def make_result(
+        self,
+        stop: StopReason,
+        output: Output | None,
+        pending: Sequence[ToolCall],
+        excess_tokens: int,
+        prefix_breaks: Sequence[PrefixBreak],
+    ) -> AgentResult[Output]:
+        """Return the result of the run."""
+        return AgentResult(
+            output=output,
+            stop=stop,
+            new_messages=[*self.record.messages, *self.record.question],  # the question, though nobody answered it
+            past=self.before.messages,
+            pending=[*pending],
+            usage=self.usage.total,
+            usage_unknown=self.usage.unknown,
+            model_calls=self.model_calls,
+            tool_calls=self.tool_calls,
+            excess_tokens=excess_tokens,
+            prefix_breaks=[*prefix_breaks],
+            decided=self._decided,
+        )
 
 
 class TurnRunner:
@@ -74,32 +203,27 @@ class TurnRunner:
     Args:
         runner: runs a call.
         middleware: around each call.
-        record: where results are kept.
         run: is told of actions.
-        emit: takes events; None: nobody wants them.
+        sink: takes events; None: nobody wants them.
         at_once: calls that run at once.
-        finish_last: is given the turn and its last result, before that is kept; returns it, perhaps with a note.
-        make_runtime: returns what a hook is told of the run, for the id of its call.
+        progress: of the run.
     """
 
     def __init__(
         self,
         runner: CallRunner,
         middleware: Sequence[AgentMiddleware],
-        record: RunRecord,
         run: ChainRun,
-        emit: EventSink | None,
+        sink: Sink[AgentEvent] | None,
         at_once: int,
-        finish_last: Callable[[ToolTurn, ToolMessage], ToolMessage],
-        make_runtime: Callable[[str], Runtime],
+        progress: RunProgress,
     ) -> None:
         self._runner = runner
-        self._record = record
         self._run = run
-        self._emit = emit
+        self._sink = sink
         self._at_once = at_once
-        self._finish_last = finish_last
-        self._make_runtime = make_runtime
+        self._progress = progress
+        self._record = progress.record
         self._tells_actions = run.has_listener("on_agent_action")
         self._handler: ToolHandler = compose_tool_calls(middleware, self._answer, runner.config)
         self._is_wrapped = self._handler != self._answer
@@ -135,24 +259,22 @@ class TurnRunner:
     async def _run_call(self, turn: ToolTurn, call: Call) -> None:
         if self._tells_actions and is_valid(call):
             await self._run.tell("on_agent_action", make_action(call, turn.message))
-        if self._emit is not None:
-            await self._tell(ToolStartEvent(step=turn.step, call=call))
+        await self._tell(ToolStartEvent(step=turn.step, call=call))
         began = time.perf_counter()
         turn.started.add(call["id"] or "")
         result = await self._get_result(turn, call)
         seconds = time.perf_counter() - began
         result = self._keep_result(turn, result)
         await self._record.add_results([result])
-        if self._emit is not None:
-            await self._tell(ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds))
+        await self._tell(ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds))
 
     def _keep_result(self, turn: ToolTurn, result: ToolMessage) -> ToolMessage:
         note = turn.notes.get(result.tool_call_id)
         if note is not None:
-            result = add_note(result, note)
+            result = _add_note(result, note)
         turn.left -= 1
         if not turn.left:
-            result = self._finish_last(turn, result)
+            result = self._progress.note_repetition(turn, result)
         turn.results[result.tool_call_id] = result
         return result
 
@@ -164,7 +286,7 @@ class TurnRunner:
             tool_call=copy,
             tool=self._runner.get_tool(call["name"]),
             step=turn.step,
-            runtime=self._make_runtime(call["id"] or ""),
+            runtime=self._progress.make_runtime(call["id"]),
         )
         return await self._runner.guard(call, lambda: self._handler(request))
 
@@ -174,9 +296,7 @@ class TurnRunner:
         return await self._runner.answer_by(tool, call, request.failures)
 
     async def _tell(self, event: AgentEvent) -> None:
-        assert self._emit is not None
-        waiting = self._emit(event)
-        if waiting is not None:
+        if self._sink is not None and (waiting := self._sink.put(event)) is not None:
             await waiting
 
     async def _cancel(self, turn: ToolTurn, calls: Sequence[Call]) -> None:
@@ -198,7 +318,7 @@ class TurnRunner:
             await ASYNC.finish_within_grace(self._record.add_results(list(turn.results.values())))
 
 
-def add_note(message: ToolMessage, note: str) -> ToolMessage:
+def _add_note(message: ToolMessage, note: str) -> ToolMessage:
     """Return a result with a note behind it."""
     content = message.content
     changed = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]

@@ -1,4 +1,4 @@
-"""The part of a conversation that a model is shown, of a run that is too long for it.
+"""What a model is shown in one run: of its conversation what it can take, and the tools that it has found.
 
 Tokens are estimated, message by message, each once; a reply that reports its usage says how many there really were. What is
 too long is made to fit three tenths of the window, as far as that takes old results and thoughts alone, and three quarters
@@ -8,25 +8,27 @@ Each request of a run is compared with the one before it, before its answer come
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal
 
 from hocket._runtime.mode import ASYNC
 from hocket.agents.compact import compact
 from hocket.agents.middleware import ModelRequest, OfferedTool
 from hocket.agents.offload import Offload
+from hocket.agents.plan import RunPlan
 from hocket.errors import ContextLengthExceeded
 from hocket.message_toolkit.prefix import PrefixBreak, SentPrompt, find_break
-from hocket.messages import AIMessage, BaseMessage
-from hocket.runnables import Runnable
+from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.runnables.chain_run import ChainRun
 from hocket.tokens import count_tokens_approximately
 from hocket.tokens.windows import find_token_limit
-from hocket.tools import convert_to_openai_tools
-from hocket.tools.result_messages import cut_result
+from hocket.tools import BaseTool
+from hocket.tools.call_runner import Call
+from hocket.tools.found_tools import FOUND_TOOLS, read_found_tools
+from hocket.tools.result_messages import cut_result, make_error_message
 
-__all__ = ["PREFIX_BREAK", "ContextWindow", "PrefixWatch"]
+__all__ = ["PREFIX_BREAK", "ContextWindow", "OfferedTools", "PrefixWatch"]
 
 Ask = Callable[[list[BaseMessage]], Awaitable[AIMessage]]
 
@@ -34,11 +36,7 @@ Ask = Callable[[list[BaseMessage]], Awaitable[AIMessage]]
 class ContextWindow:
     """Asks a model with as much of a conversation as it can take.
 
-    Args:
-        model: whose profile says how much that is; if it does not, the model is believed when it says that it is too much.
-        tools: that it is shown along.
-        language: of the lines that take the place of what is left out.
-        offload: keeps what is cut of results; None: nothing does.
+    If its profile does not say how much that is, the model is believed when it says that it is too much.
 
     Attributes:
         answer_tokens: how many the answer may have at most, if the model has a limit set; else 0.
@@ -46,17 +44,13 @@ class ContextWindow:
         compactions: how often something was made shorter.
     """
 
-    def __init__(
-        self,
-        model: Runnable[Any, AIMessage],
-        tools: Sequence[OfferedTool],
-        language: Literal["en", "zh"] = "en",
-        offload: Offload | None = None,
-    ) -> None:
-        self._limit = find_token_limit(model)
+    def __init__(self, plan: RunPlan, tools: Sequence[OfferedTool], offload: Offload | None) -> None:
+        self._limit = find_token_limit(plan.model)
         self._tools = tools
-        self._language: Literal["en", "zh"] = language
-        most = getattr(model, "max_tokens", None)
+        self._language: Literal["en", "zh"] = getattr(
+            plan.format, "language", "en"
+        )  # of the lines for what is left out
+        most = getattr(plan.model, "max_tokens", None)
         self.answer_tokens: int = most if isinstance(most, int) else 0
         self.excess: int = 0
         self.compactions: int = 0
@@ -121,7 +115,6 @@ PREFIX_BREAK = "hocket.prefix_break"
 """The name of the event that handlers are told of (`BaseCallbackHandler.on_custom_event`)."""
 
 _log = logging.getLogger("hocket.agents")
-_NO_OPTIONS: dict[str, object] = {}
 
 
 class PrefixWatch:
@@ -139,7 +132,7 @@ class PrefixWatch:
         self.breaks: list[PrefixBreak] = []
         self._run = run
         self._warns = warns
-        self._last: ModelRequest | None = None
+        self._last: SentPrompt | None = None
         self._compactions = self._finds = 0
 
     async def look(self, request: ModelRequest, compactions: int, finds: int, *, is_expected: bool) -> None:
@@ -151,15 +144,16 @@ class PrefixWatch:
             finds: how often tools were found.
             is_expected: whether the run itself asks in another way now: for its last answer.
         """
-        last, self._last = self._last, request
-        is_compacted, self._compactions = compactions != self._compactions, compactions
-        has_found, self._finds = finds != self._finds, finds
-        if last is None:
-            return
-        has_same_tools = last.tools is request.tools  # to describe them takes longer than all else
-        found = _compare(last, request, is_compacted, has_same_tools)
-        if found is not None and has_same_tools and found.cause in ("model", "options"):
-            found = _compare(last, request, is_compacted, False)  # its tools are lost, too, and count
+        prompt = SentPrompt(
+            messages=request.messages,
+            tools=request.tools,
+            options={**request.options, "tool_choice": request.tool_choice},
+            model=request.model,
+            is_compacted=compactions != self._compactions,
+        )
+        found = None if self._last is None else find_break(self._last, prompt, step=request.step)
+        has_found = finds != self._finds
+        self._last, self._compactions, self._finds = prompt, compactions, finds
         if found is None:
             return
         self.breaks.append(found)
@@ -174,16 +168,53 @@ class PrefixWatch:
             )
 
 
-def _compare(last: ModelRequest, request: ModelRequest, is_compacted: bool, has_same_tools: bool) -> PrefixBreak | None:
-    has_same_options = last.options is request.options and last.tool_choice == request.tool_choice
-    before, after = (
-        SentPrompt(
-            messages=one.messages,
-            tools=() if has_same_tools else convert_to_openai_tools([*one.tools]),
-            options=_NO_OPTIONS if has_same_options else {**one.options, "tool_choice": one.tool_choice},
-            model=one.model,
-            is_compacted=is_compacted,
-        )
-        for one in (last, request)
-    )
-    return find_break(before, after, step=request.step)
+class OfferedTools:
+    """The tools that the model is shown in one run: those of the plan, and more, when it has found some.
+
+    Attributes:
+        tools: of the next request; another list when, and only when, it has changed.
+        prompt: those that are part of the prompt, always in this list.
+        finds: how often the list of tools has changed in the run.
+    """
+
+    def __init__(self, plan: RunPlan) -> None:
+        self._deferral = deferral = plan.deferral
+        self._run = plan.tools
+        self._found: set[str] = set()
+        self.finds: int = 0
+        self.prompt: list[OfferedTool] = [*plan.offered]
+        self.tools: Sequence[OfferedTool] = plan.offered
+        if deferral is not None and deferral.is_native:
+            self.tools = [*plan.offered, *deferral.tools.values()]
+
+    def follow(self, messages: Iterable[BaseMessage]) -> bool:
+        """Show what messages say was found, and return whether that is more than before."""
+        deferral = self._deferral
+        if deferral is None:
+            return False
+        names = dict.fromkeys(name for message in messages for name in read_found_tools(message))
+        new = [tool for name in names if name not in self._found and (tool := deferral.tools.get(name))]
+        self._found.update(names)
+        self.prompt += new
+        if new and not deferral.is_native:
+            self.tools = [*self.tools, *new]
+            self.finds += 1
+        return bool(new)
+
+    def list_callable(self, shown: Sequence[OfferedTool]) -> Mapping[str, BaseTool]:
+        """Return the tools that may be run, by name: those that were shown, perhaps changed by a hook."""
+        if shown is self.tools:
+            return self._run
+        return {tool.name: tool for tool in shown if isinstance(tool, BaseTool)}
+
+    def refuse_unfound(self, calls: Iterable[Call]) -> dict[str, ToolMessage]:
+        """Return results, by the ids of the calls, for those of tools that were not found: their arguments are guessed."""
+        results: dict[str, ToolMessage] = {}
+        for call in calls if self._deferral else ():
+            name = call["name"] or ""
+            if self._deferral and name in self._deferral.tools and name not in self._found:
+                text = f"{name} was not run: its arguments were not known. Call it again, as this says: "
+                result = make_error_message(text + self._deferral.write_schema(name), call["id"], name, "not_loaded")
+                result.response_metadata[FOUND_TOOLS] = [name]
+                results[call["id"] or ""] = result
+        return results

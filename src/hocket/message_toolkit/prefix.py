@@ -17,6 +17,7 @@ from hocket._secrets import known_secrets, redact
 from hocket.messages import BaseMessage, SystemMessage, convert_to_messages
 from hocket.messages.content import FieldsView
 from hocket.tokens.approximate import count_tokens_approximately
+from hocket.tools import BaseTool, convert_to_openai_tool
 
 __all__ = ["BreakCause", "PrefixBreak", "SentPrompt", "find_break", "measure_prefix"]
 
@@ -50,14 +51,14 @@ class SentPrompt:
 
     Args:
         messages: that were sent.
-        tools: that the model was offered, as OpenAI's dicts.
+        tools: that the model was offered.
         options: of the call.
         model: that was asked. It is compared as it is.
         is_compacted: whether messages were cut or left out on purpose since the request before.
     """
 
     messages: Sequence[BaseMessage]
-    tools: Sequence[FieldsView] = ()
+    tools: Sequence[BaseTool | FieldsView] = ()
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     model: object = None
     is_compacted: bool = False
@@ -137,8 +138,6 @@ def _compare_heads(before: SentPrompt, after: SentPrompt) -> tuple[BreakCause, s
         detail := _compare_tools(_list_tools(before.tools), _list_tools(after.tools))
     ):
         return "tools", detail
-    if before.options is after.options:
-        return None
     old, new = _find_prompted(before.options), _find_prompted(after.options)
     changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     return ("options", ", ".join(changed)) if changed else None
@@ -148,10 +147,11 @@ def _name(model: object) -> str:
     return str(getattr(model, "model", None) or (model if isinstance(model, str) else type(model).__name__))
 
 
-def _list_tools(tools: Sequence[FieldsView]) -> list[tuple[str, object]]:
+def _list_tools(tools: Sequence[BaseTool | FieldsView]) -> list[tuple[str, object]]:
     """Return names and descriptions of tools. One that loads later is no part of the prompt."""
     listed: list[tuple[str, object]] = []
-    for tool in tools:
+    for one in tools:
+        tool: FieldsView = one if isinstance(one, Mapping) else convert_to_openai_tool(one)
         inner = tool.get(str(tool.get("type")))
         told = cast(FieldsView, inner) if isinstance(inner, Mapping) else tool
         extras: FieldsView = tool.get("extras") or {}
