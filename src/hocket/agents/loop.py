@@ -16,7 +16,6 @@ from hocket._runtime.stream import Sink
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
-from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import NestedRunGuard, StopReason
 from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
@@ -24,6 +23,7 @@ from hocket.agents.offload import INJECTED, Offload
 from hocket.agents.plan import AgentCall, RunPlan, coerce_prompt
 from hocket.agents.result import AgentFinish, AgentResult
 from hocket.agents.state import CallIds, RunState, read_state, split_question
+from hocket.agents.text_format import make_feedback
 from hocket.agents.turn import RunProgress, TurnRunner, is_broken_off, is_paused, read_answer
 from hocket.agents.window import ContextWindow, OfferedTools, PrefixWatch
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported

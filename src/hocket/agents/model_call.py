@@ -113,7 +113,8 @@ class ModelCaller:
             reply = await self._ask(request.model, messages, request.options, sink)
         answer = self._format.read(reply, tools)
         if answer.feedback is not None:
-            return _with_facts(answer.message, {FEEDBACK: answer.feedback})
+            metadata = {**answer.message.response_metadata, FEEDBACK: answer.feedback}
+            return answer.message.model_copy(update={"response_metadata": metadata})
         if sink is not None and not calls_of(answer.message):
             await sink.show_answer(answer.message.text)
         return answer.message
@@ -126,16 +127,10 @@ class ModelCaller:
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
         """Return the model with its tools. They are the same at each step, unless a middleware changes them."""
-        bound = self._bound
-        if (
-            bound is None
-            or bound[0] is not request.model
-            or bound[1] is not request.tools
-            or bound[2] != request.tool_choice
-        ):
-            model = bind_tools(request.model, request.tools, request.tool_choice)
-            self._bound = bound = (request.model, request.tools, request.tool_choice, model)
-        return bound[3]
+        last, asked = self._bound, (request.model, request.tools, request.tool_choice)
+        if last is None or last[0] is not asked[0] or last[1] is not asked[1] or last[2] != asked[2]:
+            self._bound = last = (*asked, bind_tools(*asked))
+        return last[3]
 
     async def _ask(
         self,
@@ -164,14 +159,12 @@ def _refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
     Raises:
         InvalidInput: one of them is run by the provider.
     """
-    own: list[BaseTool] = []
     for tool in tools:
         if not isinstance(tool, BaseTool):
             raise InvalidInput(
                 f"{dict(tool)!r} is run by the provider, which takes native calls only, and not this style"
             )
-        own.append(tool)
-    return own
+    return cast("list[BaseTool]", [*tools])
 
 
 def list_models(model: Runnable[Any, AIMessage]) -> list[Runnable[Any, AIMessage]]:
@@ -205,10 +198,6 @@ def _takes_stop(model: Runnable[Any, AIMessage]) -> bool:
     )
 
 
-def _has_bind_tools(model: Runnable[Any, AIMessage]) -> bool:
-    return all(hasattr(one, "bind_tools") for one in list_models(model))
-
-
 def bind_tools(
     model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool], tool_choice: str | None = None
 ) -> Runnable[Any, AIMessage]:
@@ -219,7 +208,7 @@ def bind_tools(
     """
     if not tools:
         return model
-    if not _has_bind_tools(model):
+    if not all(hasattr(one, "bind_tools") for one in list_models(model)):
         raise NotImplementedError(f"{type(model).__name__} cannot be given tools")
     bind: Any = getattr(model, "bind_tools")  # noqa: B009  # no method of every runnable
     return cast("Runnable[Any, AIMessage]", bind([*tools], tool_choice=tool_choice))
@@ -355,7 +344,3 @@ def _read_reply(reply: object) -> AIMessage:
 
 def _make_text_chunk(text: str) -> AIMessageChunk | None:
     return AIMessageChunk(text) if text else None
-
-
-def _with_facts(message: AIMessage, facts: FieldsView) -> AIMessage:
-    return message.model_copy(update={"response_metadata": {**message.response_metadata, **facts}})

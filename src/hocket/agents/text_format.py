@@ -6,10 +6,13 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from hocket.messages import AIMessage, BaseMessage
+from hocket.message_toolkit.repair import is_empty
+from hocket.messages import AIMessage, BaseMessage, HumanMessage
+from hocket.messages.base import copy_message
 from hocket.tools import BaseTool
+from hocket.tools.result_messages import cut_content
 
-__all__ = ["FEEDBACK_NAME", "AnswerFilter", "TextFormat", "TextReply"]
+__all__ = ["FEEDBACK_NAME", "AnswerFilter", "TextFormat", "TextReply", "make_feedback"]
 
 FEEDBACK_NAME = "format_feedback"
 """The ``name`` of a human message that tells the model why its reply could not be used: it asks no question."""
@@ -60,3 +63,20 @@ class TextFormat(Protocol):
     def stream_filter(self) -> AnswerFilter:
         """Return a filter for one reply."""
         ...
+
+
+def make_feedback(reply: AIMessage, feedback: str, max_chars: int | None) -> list[BaseMessage]:
+    """Return what the model is shown of a reply that could not be read: the reply, unless it is empty, and what was wrong.
+
+    Args:
+        reply: of the model.
+        feedback: what was wrong, and what to do.
+        max_chars: that are shown of the reply; how many more there were is said. None: all.
+    """
+    shown: list[BaseMessage] = [] if is_empty(reply) else [reply]
+    if shown and max_chars is not None:
+        content, missing = cut_content(reply.content, max_chars)
+        if missing:
+            shown = [copy_message(reply, content=content)]
+            feedback += f"\n[Your reply was too long: {missing} more characters are left out.]"
+    return [*shown, HumanMessage(feedback, name=FEEDBACK_NAME)]

@@ -13,12 +13,12 @@ from typing import Any, Literal, cast, get_args
 
 from hocket._runtime.mode import ASYNC
 from hocket.agents.create import create_agent
-from hocket.agents.feedback import make_feedback
 from hocket.agents.limits import UNREADABLE_CHARS, AgentLimits
 from hocket.agents.middleware import ModelRequest
 from hocket.agents.model_call import FEEDBACK, ModelCaller, bind_tools
 from hocket.agents.react.format import ReActFormat
 from hocket.agents.result import AgentAction, AgentFinish, AgentStep
+from hocket.agents.text_format import make_feedback
 from hocket.classic.agents.planner import UNREADABLE, UNREADABLE_TOOL, ErrorHandling, Plan, Planner, PlanningAgent
 from hocket.classic.memory import BaseChatMemory, BaseMemory
 from hocket.errors import InvalidInput, OutputParserException
