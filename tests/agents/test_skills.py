@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio.to_thread
 import pytest
 
-from hocket import ScriptedChatModel, Turn
-from hocket.agents import create_agent
+from hocket import InMemoryChatMessageHistory, ScriptedChatModel, Turn
+from hocket.agents import ToolSearch, create_agent
 from hocket.agents.skills import make_skill_tool, read_skills
 from hocket.errors import InvalidInput, MissingDependency, ToolException
 from hocket.messages import ToolCall, ToolMessage
@@ -288,3 +288,101 @@ def test_an_agent_may_have_skills(tmp_path: Path) -> None:
     assert agent.invoke("go").steps[0].observation == "Ask first."
     with pytest.raises(InvalidInput, match="is no folder of skills"):
         create_agent(ScriptedChatModel(script=[]), skills=[tmp_path / "none"])
+
+
+async def test_in_a_loop_skills_are_read_at_the_first_run_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Once, however often and however the agent is run."""
+    write(tmp_path, "pdf")
+    threads: list[int] = []
+    glob = Path.glob
+
+    def note(path: Path, pattern: str) -> object:
+        threads.append(threading.get_ident())
+        return glob(path, pattern)
+
+    monkeypatch.setattr(Path, "glob", note)
+    model = ScriptedChatModel(script=["Done.", "Done."])
+    agent = create_agent(model, skills=tmp_path)
+    assert threads == []
+    await agent.ainvoke("go")
+    await agent.ainvoke("go", response_format=None)
+    assert len(threads) == 1 and threads[0] != threading.get_ident()
+    for request in model.requests:
+        (tool,) = request.params["tools"]
+        assert tool["function"]["description"].endswith("- pdf: About pdf.")
+
+
+async def test_in_a_loop_a_mistake_is_found_at_the_first_run(tmp_path: Path):
+    """The file and the line are named, and nothing is sent or stored; names are checked when the agent is made."""
+    skill = write(tmp_path, "pdf", "---\nname: a b\n---\n")
+    model, history = ScriptedChatModel(script=[]), InMemoryChatMessageHistory()
+    agent = create_agent(model, skills=tmp_path)
+    with pytest.raises(InvalidInput, match="line 2: name is 'a b'") as found:
+        await agent.ainvoke("go", history=history)
+    assert str(skill / "SKILL.md") in str(found.value)
+    assert (model.requests, history.messages) == ([], [])
+    with pytest.raises(InvalidInput, match="two tools are called 'load_skill'"):
+        create_agent(model, [await make(write(tmp_path / "more", "b").parent)], skills=tmp_path)
+
+
+NUMBERS = {"s30": "Bake bread at home.", "s31": "Repair a bicycle."}
+
+
+def make_many(folder: Path) -> None:
+    """Write 32 skills: two of them are for something."""
+    for number in range(32):
+        name = f"s{number:02}"
+        write(folder, name, f"---\nname: {name}\ndescription: {NUMBERS.get(name, 'Count.')}\n---\nBody of {name}.")
+
+
+def find(id: str, **arguments: object) -> ToolCall:
+    """Return a call that finds tools and skills."""
+    return ToolCall(type="tool_call", name="find_tools", args=arguments, id=id)
+
+
+async def test_skills_that_are_not_described_are_found(tmp_path: Path):
+    """Of more than 30, by what they are for, or by their names; no tool is found thereby."""
+    make_many(tmp_path)
+    script = [Turn(tool_calls=[find("1", query="bicycle"), find("2", names=["s30", "s99"])]), "Done."]
+    model = ScriptedChatModel(script=script, profile={"tool_search": True})
+    result = await create_agent(model, skills=tmp_path, defer=ToolSearch(embeddings=None)).ainvoke("go")
+    told = [one for one in result.messages if isinstance(one, ToolMessage)]
+    assert [one.text for one in told] == [
+        "load_skill(name='s31'): Repair a bicycle.",
+        "load_skill(name='s30'): Bake bread at home.\n"
+        "There is no tool 's99'; the nearest name is \"load_skill(name='s29')\".",
+    ]
+    assert [one.response_metadata for one in told] == [{"found_tools": []}] * 2
+    load, finder = (tool["function"] for tool in model.requests[-1].params["tools"])
+    assert (load["name"], finder["name"]) == ("load_skill", "find_tools")
+    assert finder["description"].endswith("\nload_skill: 32 skills, which are found by what they are for")
+
+
+async def test_skills_and_tools_are_found_together(tmp_path: Path):
+    """A find on the wire has no place for skills: so hocket finds, also for models that can."""
+    make_many(tmp_path)
+
+    def tyres(size: int) -> str:
+        """Order tyres for a bicycle."""
+        return f"{size}"
+
+    script = [Turn(tool_calls=[find("1", query="bicycle")]), "Done."]
+    model = ScriptedChatModel(script=script, profile={"tool_search": True})
+    result = await create_agent(model, [tyres], skills=tmp_path, defer=ToolSearch(True, embeddings=None)).ainvoke("go")
+    (told,) = [one for one in result.messages if isinstance(one, ToolMessage)]
+    assert {*told.text.splitlines()} == {
+        "load_skill(name='s31'): Repair a bicycle.",
+        "tyres: Order tyres for a bicycle.",
+    }
+    assert told.response_metadata == {"found_tools": ["tyres"]}
+    offered = [[tool["function"]["name"] for tool in request.params["tools"]] for request in model.requests]
+    assert offered == [["load_skill", "find_tools"], ["load_skill", "find_tools", "tyres"]]
+
+
+async def test_skills_in_view_are_not_searched(tmp_path: Path):
+    """Of 30 the model is shown all descriptions."""
+    for number in range(30):
+        write(tmp_path, f"s{number:02}")
+    model = ScriptedChatModel(script=["Done."])
+    await create_agent(model, skills=tmp_path).ainvoke("go")
+    assert [tool["function"]["name"] for tool in model.requests[0].params["tools"]] == ["load_skill"]

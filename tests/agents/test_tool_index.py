@@ -2,6 +2,7 @@
 
 import logging
 
+import anyio
 import pytest
 
 from hocket.agents.tool_index import ToolIndex, describe_tool
@@ -65,6 +66,64 @@ async def test_vectors_find_by_meaning_and_are_kept_in_the_process(anyio_backend
     assert await ToolIndex(TOOLS, model).search("by the sea", 1) == ["tide_table"]
     assert await ToolIndex(TOOLS, model).search("by the sea", 3) == ["tide_table", "github_createIssue", "weather"]
     assert len(model.texts) == len(TOOLS) + 2
+
+
+class Slow(Counting):
+    """Waits, from the second batch of its tools on, until it may go on."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.begun, self.gate = anyio.Event(), anyio.Event()
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return a vector for each text, in time."""
+        if self.texts and len(texts) > 1:
+            self.begun.set()
+            await self.gate.wait()
+        return await super().aembed_documents(texts)
+
+
+MANY = TOOLS | {f"t{number}": make_tool(f"t{number}", f"Do number {number}.") for number in range(60)}
+
+
+async def test_searches_at_once_embed_the_tools_once(anyio_backend_name: str) -> None:
+    """Also those of two indexes, as two runs at once with tools of their own have them."""
+    model = Slow(f"at once on {anyio_backend_name}")
+    index, found = ToolIndex(MANY, model), list[list[str]]()
+
+    async def search(index: ToolIndex) -> None:
+        found.append(await index.search("by the sea", 1))
+
+    async with anyio.create_task_group() as group:
+        for one in (index, index, ToolIndex(MANY, model)):
+            group.start_soon(search, one)
+        await model.begun.wait()
+        await anyio.wait_all_tasks_blocked()
+        model.gate.set()
+    assert found == [["tide_table"]] * 3
+    assert len(model.texts) == len(MANY) + 3
+
+
+async def test_a_search_that_is_cancelled_loses_nothing_for_the_next(anyio_backend_name: str) -> None:
+    """What it had embedded is kept, and the one that waited goes on from there."""
+    model, found = Slow(f"cancelled on {anyio_backend_name}"), list[list[str]]()
+    index = ToolIndex(MANY, model)
+
+    async def search() -> None:
+        found.append(await index.search("by the sea", 1))
+
+    async with anyio.create_task_group() as group:
+        with anyio.CancelScope() as first:
+            async with anyio.create_task_group() as inner:
+                inner.start_soon(search)
+                await model.begun.wait()
+                group.start_soon(search)
+                await anyio.wait_all_tasks_blocked()
+                first.cancel()
+        assert found == []
+        model.gate.set()
+    assert found == [["tide_table"]]
+    assert len(model.texts) == len(MANY) + 1
 
 
 async def test_a_broken_model_leaves_the_words(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args, overload
 
+from hocket._runtime.portal import holds_up_a_loop
 from hocket.agents.agent import Agent
 from hocket.agents.approval import ApprovalRules, InterruptOn
 from hocket.agents.context import ContextSchema
@@ -124,7 +125,8 @@ def create_agent(
             seconds), the run ends ("stop"), or `LimitReached` is raised ("raise").
         context_schema: the class of the ``context=`` of each call: a dataclass, a pydantic model, a TypedDict. Default: any
             object is one, and none is needed.
-        skills: a folder of skills, or several: the model gets the tool ``load_skill``. They are read now, in this thread.
+        skills: a folder of skills, or several: the model gets the tool ``load_skill``. They are read now; where an event
+            loop runs in this thread, at the first run, in another thread.
         prompt_cache: whether the model's provider is to keep prompts (docs/prompt-caches.md), or how long: True, False,
             "5m", "1h"; "auto": True where there are tools and the model says nothing itself.
         offload: a store in which results above ``AgentLimits(result_chars=)``, and what is cut to fit the window, are kept
@@ -162,7 +164,8 @@ def create_agent(
     if offload is not None:
         check_kind("offload", offload, BaseStore)  # type: ignore[type-abstract]  # only asked for
     brought = [tool for one in around for tool in one.tools]
-    more = [*([make_skill_tool(skills)] if skills else ()), *([] if offload is None else [read_result])]
+    reader = make_skill_tool(skills, later=holds_up_a_loop()) if skills else None
+    more = [one for one in (reader, None if offload is None else read_result) if one is not None]
     own, hosted = index_tools([*tools, *brought, *more])
     limits.check_tools(own)
     answer: AnswerFormat | None = read_answer_format(response_format)
@@ -185,9 +188,10 @@ def create_agent(
         prompt_cache=prompt_cache,
         offload=offload,
         search=read_tool_search(defer, own),
+        skills=reader,
     )
-    if not isinstance(model, str):
-        _ = plan.own  # what does not go together is said here
+    if not isinstance(model, str):  # what does not go together is said here
+        _ = plan.own if reader is None or reader.is_read else plan.adapt()
     return Agent(plan, limits, name)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from hocket.agents.model_call import list_profiles
+from hocket.agents.skills import LOAD_SKILL, Skill, SkillTool
 from hocket.agents.tool_index import ToolIndex
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt, near_name, near_name_hint
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Defer", "Deferral", "ToolSearch", "plan_deferral", "read_tool_search"]
 
-_NEVER = frozenset({"read_result", "load_skill"})
+_NEVER = frozenset({"read_result", LOAD_SKILL})
 _MOST_TOKENS = 10_000  # of schemas that are all shown, under "auto"
 _SHARE = 10  # or one token in so many of the window
 _NAMES_TOKENS = 2_000  # of the names in the description
@@ -92,14 +93,7 @@ def plan_deferral(
     *,
     is_text: bool,
 ) -> "Deferral | None":
-    """Return which tools of a run are found first, and how; None: all are shown.
-
-    Args:
-        search: of the agent.
-        tools: that are run here, by name.
-        hosted: that the provider runs; with one of its searches among them it finds tools itself.
-        model: is asked.
-        is_text: whether tools are called in text.
+    """Return which tools of a run are found first, and how; None: all are shown, or a search of the provider's finds them.
 
     Raises:
         InvalidInput: a tool has the name of the one that finds others.
@@ -111,12 +105,14 @@ def plan_deferral(
     is_all = search.defer is True or (search.defer == "auto" and _is_much(able.values(), profiles))
     named = () if isinstance(search.defer, bool | str) else search.defer
     deferred = {name: tool for name, tool in able.items() if is_all or name in named or (tool.extras or {}).get(DEFER)}
-    if not deferred:
+    reader = tools.get(LOAD_SKILL)
+    skills = reader.list_unseen() if isinstance(reader, SkillTool) else {}
+    if not deferred and not skills:
         return None
     if FIND_TOOLS in tools:
         raise InvalidInput(f"a tool is called {FIND_TOOLS!r}, as is the one that finds tools; give it another name")
-    is_native = search.native and not is_text and all(profile.get("tool_search") for profile in profiles)
-    return Deferral(search, deferred, is_native=is_native, is_text=is_text)
+    can = all(profile.get("tool_search") for profile in profiles) and not skills  # a find on the wire names tools alone
+    return Deferral(search, deferred, skills, is_native=search.native and can and not is_text, is_text=is_text)
 
 
 def _is_much(tools: Iterable[BaseTool], profiles: Iterable[FieldsView]) -> bool:
@@ -126,50 +122,55 @@ def _is_much(tools: Iterable[BaseTool], profiles: Iterable[FieldsView]) -> bool:
 
 
 class Deferral:
-    """The tools of an agent that its model has to find, and the tool that finds them.
-
-    Args:
-        search: how they are found.
-        tools: by name.
-        is_native: whether the provider is told of all of them, as deferred.
-        is_text: whether tools are called in text.
+    """The tools of an agent that its model has to find, and the tool that finds them. It finds skills, too, by the call that
+    reads them.
 
     Attributes:
         tools: by name, as the model is shown them.
-        is_native: the same.
+        is_native: whether the provider is told of all of them, as deferred.
         finder: the tool ``find_tools(query="", names=[])``.
     """
 
-    def __init__(self, search: ToolSearch, tools: Mapping[str, BaseTool], *, is_native: bool, is_text: bool) -> None:
+    def __init__(
+        self,
+        search: ToolSearch,
+        tools: Mapping[str, BaseTool],
+        skills: Mapping[str, Skill],
+        *,
+        is_native: bool,
+        is_text: bool,
+    ) -> None:
         self.tools: Mapping[str, BaseTool] = {name: _set_mark(tool, is_native) for name, tool in tools.items()}
         self.is_native: bool = is_native
         self._k = search.k
         self._is_text = is_text
-        self._index = ToolIndex(tools, search.embeddings)
+        calls = {name: f"{LOAD_SKILL}(name={name!r})" for name in skills}
+        self._all: Mapping[str, BaseTool | Skill] = {**tools, **{calls[name]: skills[name] for name in skills}}
+        self._index = ToolIndex(self._all, search.embeddings)
         short = Counter(_split_group(tool)[1] for tool in tools.values())
         self._names = {part: name for name, tool in tools.items() if short[part := _split_group(tool)[1]] == 1}
-        self._names |= {name: name for name in tools}
-        self.finder: BaseTool = self._make_finder()
+        self._names = {**calls, **self._names, **{name: name for name in tools}}
+        self.finder: BaseTool = self._make_finder(_describe_list(tools, len(skills)))
 
-    def _make_finder(self) -> BaseTool:
+    def _make_finder(self, description: str) -> BaseTool:
         async def find_tools(
             query: Annotated[str, "what the tool is to do, in a few words"] = "",
             names: Annotated[list[str], "names from the list: these tools, exactly"] = [],  # noqa: B006  # it is not changed
         ) -> ToolMessage:
             found, unknown = await self._find(query, names)
             text = "\n".join([*map(self._describe, found), *unknown]) or self._explain_nothing(query)
-            return ToolMessage(text, tool_call_id="", name=FIND_TOOLS, response_metadata={FOUND_TOOLS: found})
+            metadata = {FOUND_TOOLS: [name for name in found if name in self.tools]}
+            return ToolMessage(text, tool_call_id="", name=FIND_TOOLS, response_metadata=metadata)
 
-        metadata = {"idempotent": True}
         return StructuredTool.from_function(
-            coroutine=find_tools, description=_describe_list(self.tools), metadata=metadata
+            coroutine=find_tools, description=description, metadata={"idempotent": True}
         )
 
     async def _find(self, query: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the names of the tools that were found, and a line for each name that no tool has."""
         found = [self._names[name] for name in names if name in self._names]
         unknown = [
-            f"There is no tool {excerpt(name)}; the nearest name is {near_name(name, self.tools, 0)!r}."
+            f"There is no tool {excerpt(name)}; the nearest name is {near_name(name, self._all, 0)!r}."
             for name in names
             if name not in self._names
         ]
@@ -179,7 +180,7 @@ class Deferral:
 
     def _describe(self, name: str) -> str:
         line = f"{name}: {self._index.summarize(name)}"
-        return f"{line}\n{self.write_schema(name)}" if self._is_text else line
+        return f"{line}\n{self.write_schema(name)}" if self._is_text and name in self.tools else line
 
     def write_schema(self, name: str) -> str:
         """Return all that a model has to know of a tool, as JSON."""
@@ -188,16 +189,17 @@ class Deferral:
     def _explain_nothing(self, query: str) -> str:
         if not query.strip():
             return "Nothing was asked for. Give a query, or names from the list."
-        near = near_name(query, self.tools, 0)
+        near = near_name(query, self._all, 0)
         return f"No tool was found for {excerpt(query)}; the nearest name is {near!r}. Use other words, or names."
 
 
 def _set_mark(tool: BaseTool, is_deferred: bool) -> BaseTool:
     """Return a tool that says of itself whether its provider is to keep it out of the prompt."""
-    extras = {key: value for key, value in (tool.extras or {}).items() if key != DEFER}
-    if bool((tool.extras or {}).get(DEFER)) is is_deferred:
+    extras = tool.extras or {}
+    if bool(extras.get(DEFER)) is is_deferred:
         return tool
-    return tool.model_copy(update={"extras": {**extras, DEFER: True} if is_deferred else extras or None})
+    others = {key: value for key, value in extras.items() if key != DEFER}
+    return tool.model_copy(update={"extras": {**others, DEFER: True} if is_deferred else others or None})
 
 
 def _split_group(tool: BaseTool) -> tuple[str, str]:
@@ -206,7 +208,7 @@ def _split_group(tool: BaseTool) -> tuple[str, str]:
     return group, tool.name.removeprefix(f"{group}_") if group else tool.name
 
 
-def _describe_list(tools: Mapping[str, BaseTool]) -> str:
+def _describe_list(tools: Mapping[str, BaseTool], skills: int) -> str:
     """Return the description of the tool that finds others: with their names, or else with the sizes of their groups."""
     groups: dict[str, list[str]] = {}
     for tool in tools.values():
@@ -217,7 +219,9 @@ def _describe_list(tools: Mapping[str, BaseTool]) -> str:
         "what a tool is to do."
     )
     lines = [f"{group}: {', '.join(names)}" if group else ", ".join(names) for group, names in groups.items()]
-    if count_tokens_approximately("\n".join(lines)) > _NAMES_TOKENS:
+    if not tools or count_tokens_approximately("\n".join(lines)) > _NAMES_TOKENS:
         lines = [f"{group or 'others'}: {len(names)} tools" for group, names in groups.items()]
         hint = "Find tools that you have not been shown, before you call them: say in `query` what a tool is to do."
+    if skills:
+        lines.append(f"{LOAD_SKILL}: {skills} skills, which are found by what they are for")
     return "\n".join([hint, *lines])

@@ -19,6 +19,7 @@ from hocket.agents.events import AgentEvent
 from hocket.agents.limits import AgentLimits, LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, OfferedTool, ToolLike
 from hocket.agents.model_call import choose_format, leaves_cache_open, list_models
+from hocket.agents.skills import SkillTool
 from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.agents.text_format import TextFormat
 from hocket.chat_history import BaseChatMessageHistory
@@ -185,6 +186,7 @@ class AgentPlan:
     prompt_cache: PromptCache | Literal["auto"]
     offload: BaseStore[str, str] | None
     search: ToolSearch
+    skills: SkillTool | None = None
 
     @functools.cached_property
     def own(self) -> RunPlan:
@@ -199,11 +201,13 @@ class AgentPlan:
             replaced: tools that take the place of those of the same names.
 
         Raises:
-            InvalidInput: a part is not of its kind, or two tools have one name.
+            InvalidInput: a part is not of its kind, two tools have one name, or a skill cannot be used.
         """
         given = {name: parts[name] for name in ("model", "tools", "response_format") if name in parts}
         if given.get("model") is None:
             given.pop("model", None)
+        if self.skills is not None and not self.skills.is_read:
+            await ASYNC.call_sync(self.skills.read)
         if given or replaced:
             plan = replace(self, tools={**self.tools, **replaced})
             make = functools.partial(plan.adapt, **given)

@@ -2,8 +2,8 @@
 
 A skill is a folder with a ``SKILL.md``: a front matter with ``name`` and ``description``, then Markdown for the model,
 which may name further files of the folder. The model is shown names and descriptions, in the description of one tool,
-``load_skill``, which gives the rest. Instructions are read when the tool is made: so a mistake is found before any model
-is asked, and all runs see the same. Nothing of a skill is run.
+``load_skill``, which gives the rest. Instructions are read once, before any model is asked: so a mistake is found then, and
+all runs see the same. Nothing of a skill is run.
 
 A skill may come from a stranger, and the tool shows files to a model: so no path leads out of the folder of a skill, also
 not by a link.
@@ -17,14 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 
+from pydantic import PrivateAttr
+
 from hocket.errors import InvalidInput, MissingDependency, ToolException
 from hocket.errors.hints import excerpt, near_name_hint, shorten
-from hocket.tools import BaseTool, StructuredTool
+from hocket.tools import StructuredTool
 
-__all__ = ["Skill", "SkillPaths", "make_skill_tool", "read_skills"]
+__all__ = ["LOAD_SKILL", "Skill", "SkillPaths", "SkillTool", "make_skill_tool", "read_skills"]
 
 SkillPaths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A folder of skills, or several."""
+
+LOAD_SKILL = "load_skill"
+"""The name of the tool that reads skills."""
 
 _FILE = "SKILL.md"
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -51,7 +56,37 @@ class Skill:
     folder: Path
 
 
-def make_skill_tool(paths: SkillPaths) -> BaseTool:
+class SkillTool(StructuredTool):
+    """The tool ``load_skill(name, file=None)``; made by `make_skill_tool`."""
+
+    _paths: SkillPaths = PrivateAttr(default=())
+    _skills: Mapping[str, Skill] | None = PrivateAttr(default=None)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the skills are there."""
+        return self._skills is not None
+
+    def read(self) -> Mapping[str, Skill]:
+        """Return the skills by name. At the first time they are read, in this thread.
+
+        Raises:
+            InvalidInput, MissingDependency: see `make_skill_tool`.
+        """
+        if self._skills is None:
+            skills = {skill.name: skill for skill in read_skills(self._paths)}
+            shown = [f"- {name}: {shorten(skill.description, _SHOWN)}" for name, skill in skills.items()]
+            is_long = len(skills) > _MOST_SHOWN
+            self.description = f"{_HINT} {', '.join(skills)}" if is_long else "\n".join([_HINT, *shown])
+            self._skills = skills
+        return self._skills
+
+    def list_unseen(self) -> Mapping[str, Skill]:
+        """Return those of the skills that were read whose descriptions the model is not shown."""
+        return self._skills if self._skills and len(self._skills) > _MOST_SHOWN else {}
+
+
+def make_skill_tool(paths: SkillPaths, *, later: bool = False) -> SkillTool:
     """Return the tool ``load_skill(name, file=None)``, by which a model reads skills.
 
     The skills are read now, in this thread: in an event loop, have a worker thread call this. A further file is read when
@@ -59,28 +94,29 @@ def make_skill_tool(paths: SkillPaths) -> BaseTool:
 
     Args:
         paths: a folder, or several; each of their sub-folders with a ``SKILL.md`` is a skill.
+        later: whether the skills are read by `SkillTool.read` instead, which raises the same.
 
     Raises:
         InvalidInput: a folder is not there or has no skill, two skills have one name, or a ``SKILL.md`` cannot be used:
             the text names the file and the line.
         MissingDependency: a front matter is more than lines of ``key: value``, and the extra ``yaml`` is not installed.
     """
-    skills = {skill.name: skill for skill in read_skills(paths)}
 
     def load_skill(
         name: Annotated[str, "the name of the skill"],
         file: Annotated[str | None, "a file of the skill, by its path in it; default: the instructions"] = None,
     ) -> str:
+        skills = made.read()
         skill = skills.get(name)
         if skill is None:
             raise ToolException(f"there is no skill {excerpt(name)}; {near_name_hint(name, skills)}")
         return skill.body if file is None else _read_text(skill.folder, file)
 
-    if len(skills) > _MOST_SHOWN:
-        description = f"{_HINT} {', '.join(skills)}"
-    else:
-        description = "\n".join([_HINT, *(f"- {one}: {shorten(skills[one].description, _SHOWN)}" for one in skills)])
-    return StructuredTool.from_function(load_skill, description=description, metadata={"idempotent": True})
+    made = SkillTool.from_function(load_skill, description=_HINT, metadata={"idempotent": True})
+    made._paths = paths  # pyright: ignore[reportPrivateUsage]  # of the class above
+    if not later:
+        made.read()
+    return made
 
 
 def read_skills(paths: SkillPaths) -> list[Skill]:

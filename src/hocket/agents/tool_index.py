@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from hocket._pipeline.concurrency_limit import ConcurrencyLimiter
 from hocket._runtime.mode import ASYNC
+from hocket.agents.skills import Skill
 from hocket.errors import MissingDependency
 from hocket.errors.hints import shorten
 from hocket.tools import BaseTool
@@ -36,11 +38,15 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+")
 _kept: dict[str, bytes] = {}
 """Vectors of this process, by model and text: other agents have the same tools."""
 
+_turns: dict[str, ConcurrencyLimiter] = {}
+"""Whose turn it is to make vectors, by model: others find what it has kept, also where it was cancelled in the middle."""
 
-def describe_tool(tool: BaseTool) -> str:
-    """Return the text by which a tool is found."""
+
+def describe_tool(tool: BaseTool | Skill) -> str:
+    """Return the text by which a tool, or a skill, is found."""
     said = " ".join(_split_sentences(tool.description)[:_SENTENCES])[:_CHARS]
-    return " ".join([f"{_split_name(tool.name)}.", said, *map(_split_name, tool.args)])
+    args = tool.args if isinstance(tool, BaseTool) else ()
+    return " ".join([f"{_split_name(tool.name)}.", said, *map(_split_name, args)])
 
 
 def _split_sentences(text: str) -> list[str]:
@@ -56,11 +62,13 @@ class ToolIndex:
     """Finds tools by what a question means, or by its words. Nothing is made before the first search.
 
     Args:
-        tools: by name.
+        tools: and skills, by name.
         embeddings: makes the vectors; "auto": the local model, if it is installed; None: words alone.
     """
 
-    def __init__(self, tools: Mapping[str, BaseTool], embeddings: "Embeddings | Literal['auto'] | None") -> None:
+    def __init__(
+        self, tools: Mapping[str, BaseTool | Skill], embeddings: "Embeddings | Literal['auto'] | None"
+    ) -> None:
         self._tools = tools
         self._names = [*tools]
         self._embeddings = embeddings
@@ -95,16 +103,27 @@ class ToolIndex:
             return None
         try:
             model = await ASYNC.call_sync(self._open_model)
-            if self._rows is None:
-                vectors = await model.aembed_documents(await ASYNC.call_sync(self._describe))
-                self._rows = await ASYNC.call_sync(_make_rows, vectors)
+            rows = await self._embed(model) if self._rows is None else self._rows
             asked = await model.aembed_query(query)
         except MissingDependency:
             if self._embeddings != "auto":
                 raise
             self._embeddings = None
             return None
-        return await ASYNC.call_sync(_find_nearest, self._rows, asked, k, len(self._names))
+        return await ASYNC.call_sync(_find_nearest, rows, asked, k, len(self._names))
+
+    async def _embed(self, model: "Embeddings") -> "Rows":
+        """Make the vectors, unless they are there. Who comes meanwhile, also by way of another index, waits for them."""
+        turn = _turns.setdefault(model.model_id, ConcurrencyLimiter())
+        turn.resize(1)
+        await turn.acquire(ASYNC)
+        try:
+            if self._rows is None:
+                vectors = await model.aembed_documents(await ASYNC.call_sync(self._describe))
+                self._rows = await ASYNC.call_sync(_make_rows, vectors)
+            return self._rows
+        finally:
+            turn.release()
 
     def _open_model(self) -> "Embeddings":
         """Return the model, with what it has embedded already."""
