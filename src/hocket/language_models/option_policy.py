@@ -84,6 +84,9 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
     _reasoning_options: ClassVar[frozenset[str]] = frozenset()
     """The names of those among them that ask a model to reason, as ``reasoning_effort`` does."""
 
+    _profile_fields: ClassVar[frozenset[str]] = frozenset({"model"})
+    """The names of the fields that ``_resolve_model_profile`` reads."""
+
     _option_fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -130,7 +133,7 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
                     f"key; or _{name!s}: <its type> = PrivateAttr(...), for what does not change the answer."
                 )
             raise
-        if name == "model":  # another model, another profile
+        if name in self._profile_fields:  # another model, another profile
             self._look_up_profile()
 
     def _look_up_profile(self) -> None:

@@ -63,6 +63,7 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
     _tool_choices: ClassVar = frozenset(ToolChoiceKind)
     _api_options: ClassVar = OF_RESPONSES | OF_COMPLETIONS
     _reasoning_options: ClassVar = frozenset({"reasoning"})
+    _profile_fields: ClassVar = frozenset({"model", "use_responses_api", "dialect", "base_url"})
 
     use_responses_api: bool | None = None
     stream_usage: bool | None = None
