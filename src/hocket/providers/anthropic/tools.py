@@ -5,6 +5,7 @@ from typing import cast
 
 from hocket.language_models.tool_choice import ToolChoiceKind, get_tool_name, parse_tool_choice
 from hocket.messages.content import Fields, FieldsView
+from hocket.providers.anthropic.content import MARK
 from hocket.tools.found_tools import DEFER, is_deferred
 
 __all__ = ["encode_tools", "list_references"]
@@ -41,9 +42,14 @@ def encode_tools(tools: Sequence[FieldsView], choice: object, parallel: bool | N
     if parallel is not None and said.get("type") != "none":
         said = {"type": "auto", **said, "disable_parallel_tool_use": not parallel}
     written = [_encode_tool(tool) for tool in offered]
-    if all(map(is_deferred, written)):  # which is refused: nothing could be found
-        written = [{name: value for name, value in tool.items() if name != DEFER} for tool in written]
+    is_shown = all(map(is_deferred, written))  # which is refused: nothing could be found
+    written = [_drop(tool, DEFER if is_shown else MARK) if is_deferred(tool) else tool for tool in written]
     return {"tools": written, **({"tool_choice": said} if said else {})}
+
+
+def _drop(tool: Fields, key: str) -> Fields:
+    """Return a deferred tool without a key: as a shown one, or without its mark for the cache, which is refused."""
+    return {name: value for name, value in tool.items() if name != key}
 
 
 def list_references(body: FieldsView) -> frozenset[str]:
