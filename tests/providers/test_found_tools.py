@@ -1,13 +1,17 @@
 """Finds of tools in the words of each provider, and a conversation that found tools with one and goes on with another."""
 
 import itertools
+import json
 from typing import Any
 
 import pytest
 
-from hocket import InMemoryChatMessageHistory
+from hocket import Conversation, InMemoryChatMessageHistory, ScriptedChatModel
 from hocket.agents import ToolSearch, create_agent
+from hocket.errors import Unsupported
+from hocket.message_toolkit.repair import repair_history, validate_history
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from hocket.messages.roles import calls_of
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI
 from hocket.providers.openai.responses.stream import ResponsesDecoder
@@ -75,6 +79,32 @@ def test_without_deferred_tools_a_find_is_a_text() -> None:
 def test_never_are_all_tools_deferred() -> None:
     """It is refused: nothing could be found."""
     assert [one.get("defer_loading") for one in claude("?", TIDE, STARS)["tools"]] == [None, None]
+
+
+@pytest.mark.parametrize("native", [True, False])
+async def test_a_tool_that_defers_itself_goes_out_as_the_agent_finds_it(native: bool) -> None:
+    """Marked in each request, or, where hocket finds, without the mark when it was found; its other extras go with it.
+
+    A mark for the cache on a deferred tool is refused.
+    """
+
+    @tool(extras={"defer_loading": True, "cache_control": {"type": "ephemeral"}, "eager_input_streaming": True})
+    async def tide(place: str) -> str:
+        """Tell the tide."""
+        return f"high at {place}"
+
+    script = [
+        Reply(tool_calls=[{**FIND, "args": {"names": ["tide"]}}]),
+        Reply(tool_calls=[{**CALL, "args": {"place": "Brest"}}]),
+    ]
+    async with serve(PROVIDERS["anthropic"].format, [*script, Reply("High.")]) as server:
+        model = ChatAnthropic(model="claude-sonnet-4-5", api_key="k", base_url=server.url)
+        agent = create_agent(model, [tide], defer=ToolSearch(embeddings=None, native=native))
+        assert (await agent.ainvoke("?")).output == "High."
+        sent = [json.loads(request.body)["tools"] for request in server.requests]
+    keys = {"name", "description", "input_schema", "eager_input_streaming"}
+    tides = [tool.keys() - keys for tools in sent for tool in tools if tool["name"] == "tide"]
+    assert tides == ([{"defer_loading"}] * 3 if native else [{"cache_control"}] * 2)
 
 
 def test_references_of_others_to_tools_that_are_gone() -> None:
@@ -158,6 +188,57 @@ def test_a_search_is_read_as_a_call_and_written_as_a_search(streams: bool) -> No
     ]
 
 
+RAW = AIMessage([SEARCH], response_metadata={"model_provider": "openai"})
+"""A reply as langchain-openai keeps it: the item as it came, and no call."""
+
+OUTPUT: dict[str, Any] = {
+    "type": "tool_search_output",
+    "call_id": "f1",
+    "execution": "client",
+    "status": "completed",
+    "tools": [{"type": "function", "name": "tide", "parameters": {"type": "object", "properties": {}}}],
+}
+
+
+def test_a_search_in_the_history_of_another_library_is_a_call() -> None:
+    """It has a result as any call, and other providers are sent both."""
+    assert [(call["name"], call["args"], call["id"]) for call in calls_of(RAW)] == [
+        ("find_tools", {"query": "sea"}, "f1")
+    ]
+    said = [HumanMessage("?"), RAW, found("tide")]
+    assert repair_history(said) == said
+    body = gpt(said, FINDER, TIDE)
+    assert body["input"][1] == SEARCH
+    assert [tool["name"] for tool in body["input"][2]["tools"]] == ["tide"]
+    assert claude(said, FINDER, TIDE)["messages"][1:] == claude(talk(found("tide")), FINDER, TIDE)["messages"][1:]
+
+
+def test_a_search_that_a_person_answers_is_sent_as_it_is() -> None:
+    """As LangChain has it: the item stands in the next message, and is no open call; others refuse the item by its name."""
+    said = [HumanMessage("?"), RAW, HumanMessage([OUTPUT])]
+    assert (repair_history(said), validate_history(said)) == (said, [])
+    assert gpt(said, {"type": "tool_search", "execution": "client"}, TIDE)["input"][1:] == [SEARCH, OUTPUT]
+    with pytest.raises(Unsupported, match="tool_search_output"):
+        claude(said, FINDER, TIDE)
+
+
+async def test_a_conversation_goes_on_behind_a_search_that_a_person_answers() -> None:
+    """In a history, too: nothing is made up in place of the answer, and what was found is offered."""
+    history = InMemoryChatMessageHistory()
+    await history.aadd_messages([HumanMessage("?"), RAW])
+    talk_on = Conversation(ScriptedChatModel(script=["Fine."]), history=history)
+    await talk_on.asend(HumanMessage([OUTPUT]))
+    assert [type(one).__name__ for one in history.messages] == [
+        "HumanMessage",
+        "AIMessage",
+        "HumanMessage",
+        "AIMessage",
+    ]
+    model = ScriptedChatModel(script=["Done."])
+    await create_agent(model, [tide]).ainvoke("?", history=history)
+    assert [one["function"]["name"] for one in model.requests[0].params["tools"]] == ["find_tools", "tide"]
+
+
 def test_a_search_that_the_server_makes_stays_as_it_is() -> None:
     """Its items go back unharmed, and the marks of tools go to the server, as with any search of its own."""
     mine: Any = {**SEARCH, "execution": "server", "call_id": None}
@@ -200,6 +281,23 @@ def test_nothing_is_deferred_that_nothing_finds() -> None:
 def test_which_models_can_be_told(model: Any, is_able: bool) -> None:
     """By the profile; the same model cannot over an API that has no word for it."""
     assert bool((model.profile or {}).get("tool_search")) is is_able
+
+
+def test_a_model_that_changes_its_api_is_another_one() -> None:
+    """What it can is looked up again, as for another model; what the user has said stays."""
+    model = ChatOpenAI(model="gpt-5.4", api_key="k")
+    seen: list[bool] = []
+    for name, value in (
+        ("use_responses_api", True),
+        ("base_url", "https://openrouter.ai/api/v1"),
+        ("model", "gpt-5.5"),
+    ):
+        setattr(model, name, value)
+        seen.append(bool((model.profile or {}).get("tool_search")))
+    assert seen == [True, False, False]
+    own = ChatOpenAI(model="gpt-5.4", api_key="k", profile={"tool_search": False})
+    own.use_responses_api = True
+    assert own.profile == {"tool_search": False}
 
 
 @tool(extras={"defer_loading": True})

@@ -9,6 +9,7 @@ from hocket.errors import InvalidInput
 from hocket.message_toolkit.repair import is_empty, repair_history, validate_history
 from hocket.message_toolkit.turns import match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage
+from hocket.messages.roles import answered_id
 
 __all__ = [
     "add_missing_results",
@@ -66,7 +67,7 @@ def join_messages(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> 
     Raises:
         InvalidInput: a result answers no call, or one that has its result.
     """
-    if not any(isinstance(message, ToolMessage) for message in asked):
+    if not any(map(answered_id, asked)):
         return [*repair_history(past), *asked]
     messages = [*past, *asked]
     for problem in validate_history(messages):
@@ -83,7 +84,7 @@ def add_missing_results(past: Sequence[BaseMessage], asked: Sequence[BaseMessage
     """
     last = next((at for at in reversed(range(len(past))) if not isinstance(past[at], ToolMessage)), len(past))
     results = next((at for at, message in enumerate(asked) if not isinstance(message, ToolMessage)), len(asked))
-    calls = match_calls([*past, *asked[:results]])
+    calls = match_calls([*past, *asked[: results + 1]])  # LangChain's answer to a search is a question's message
     used = [call.id for call in calls]
     is_open = {call.id for call in calls if call.index == last and call.result is None and used.count(call.id) == 1}
     mended = repair_history(past[last:]) if is_open else []

@@ -283,7 +283,7 @@ def _results(
     """The results of the calls of a message: as they came, those that came before their call next, then what is made up."""
     came: list[tuple[bool, int, str]] = []
     for call in made:
-        if call.result is not None:
+        if call.result is not None and role_of(messages[call.result]) == "tool":  # else it stays where it is
             came.append((call.result < call.index, call.result, ids[call]))
     for _, index, id in sorted(came):
         result = messages[index]

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, cast, overload
 
 from hocket.messages import AIMessage, BaseMessage, MessageLikeRepresentation, ToolMessage
-from hocket.messages.roles import Role, calls_of_reply, role_of, roles_of
+from hocket.messages.roles import Role, answered_id, calls_of_reply, role_of, roles_of
 from hocket.prompt_values import PromptValue
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = 
                 asked.pop().result = index
             else:
                 early.setdefault(id, deque()).append(index)
+        elif role == "human" and waiting and (asked := waiting.get(answered_id(message) or "")):
+            asked.pop().result = index
         elif role == "ai" and (all_made := calls_of_reply(cast(AIMessage, message))):
             made = [PlacedCall(index, place, call["id"], call["name"]) for place, call in enumerate(all_made)]
             calls.extend(made)

@@ -35,6 +35,7 @@ __all__ = [
     "SystemMessageChunk",
     "ToolMessage",
     "ToolMessageChunk",
+    "answered_id",
     "calls_of",
     "calls_of_reply",
     "function_call_of",
@@ -250,6 +251,21 @@ def calls_of_reply(reply: AIMessage) -> list[AnyToolCall]:
     if calls and reply.additional_kwargs.get("function_call"):
         return [call for call in calls if call["id"]]
     return calls
+
+
+def answered_id(message: BaseMessage) -> str | None:
+    """Return the id of the call that a message answers; None: it answers none.
+
+    In LangChain a search for tools is answered by a person's message, which has OpenAI's item.
+    """
+    role = role_of(message)
+    if role == "tool":
+        return cast(ToolMessage, message).tool_call_id
+    if role == "human" and type(message.content) is not str:
+        for part in message.content:
+            if not isinstance(part, str) and part.get("type") == "tool_search_output":
+                return part.get("call_id")
+    return None
 
 
 def function_call_of(message: BaseMessage) -> FieldsView | None:

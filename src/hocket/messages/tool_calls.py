@@ -18,6 +18,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 
 __all__ = [
+    "FIND_TOOLS",
     "InvalidToolCall",
     "ToolCall",
     "ToolCallChunk",
@@ -30,6 +31,9 @@ __all__ = [
     "tool_call_chunk",
     "tool_call_chunks_of",
 ]
+
+FIND_TOOLS = "find_tools"
+"""The name of the tool that finds others. A search of OpenAI's that the client makes is read as a call of it."""
 
 
 class ToolCall(TypedDict):

@@ -10,11 +10,9 @@ from typing import cast
 
 from hocket.messages import BaseMessage
 from hocket.messages.content import FieldsView
+from hocket.messages.tool_calls import FIND_TOOLS
 
 __all__ = ["DEFER", "FIND_TOOLS", "FOUND_TOOLS", "is_deferred", "read_found_tools"]
-
-FIND_TOOLS = "find_tools"
-"""The name of the tool that finds others."""
 
 FOUND_TOOLS = "found_tools"
 """Under this key of ``response_metadata`` a result has the names of the tools that its call found."""

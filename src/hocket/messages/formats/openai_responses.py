@@ -37,6 +37,7 @@ from hocket.messages.formats.format import ProviderFormat, write_each
 from hocket.messages.formats.openai_chat import as_file
 from hocket.messages.formats.openai_citations import STANDARD, annotation, written_annotations
 from hocket.messages.formats.openai_hosted import arguments_text, raw_arguments, write_hosted
+from hocket.messages.tool_calls import FIND_TOOLS
 
 __all__ = ["CUSTOM_INPUT", "FORMAT"]
 
@@ -149,6 +150,14 @@ def _custom_tool_call(native: Native) -> list[ContentBlock] | None:
     return [_call(native, {CUSTOM_INPUT: text}, others)]
 
 
+def _tool_search_call(native: Native) -> list[ContentBlock] | None:
+    """A search for tools that the client makes; of one that the server makes there is nothing to answer."""
+    if native.get("execution") != "client":
+        return None
+    others = rest(native, {"id", "call_id", "arguments", "execution", "status"})
+    return [_call({**native, "name": FIND_TOOLS}, native.get("arguments") or {}, others)]
+
+
 def _call(native: Native, arguments: Any, others: Fields) -> ContentBlock:
     made = call_block(native, arguments, text_at(native, "call_id"), {})
     said: Fields = {"item_id": item_id} if (item_id := text_at(native, "id")) else {}
@@ -176,6 +185,7 @@ _READERS: Mapping[str, Reader] = {
     "reasoning": _reasoning,
     "function_call": _function_call,
     "custom_tool_call": _custom_tool_call,
+    "tool_search_call": _tool_search_call,
     "image_generation_call": _generated_image,
     **openai_hosted.READERS,
 }

@@ -140,7 +140,7 @@ def _role_of(message: BaseMessage) -> str:
 
 def _encode_result(message: ToolMessage, calls: Mapping[str, str], deferred: DeferredTools) -> Fields:
     id = require_call_id(message)
-    if deferred and (calls.get(id) == "tool_search_call" or message.name == FIND_TOOLS):
+    if calls.get(id) == "tool_search_call" or (deferred and message.name == FIND_TOOLS):
         tools = [encode_tool(tool) for tool in write_found(message, deferred)]
         status = "incomplete" if message.status == "error" else "completed"
         return {"type": "tool_search_output", "call_id": id, "execution": "client", "status": status, "tools": tools}
