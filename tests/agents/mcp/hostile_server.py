@@ -170,8 +170,6 @@ START: Modes = {
     "silent in the list": {"tools/list": hang},
     "dies in the list": {"tools/list": die},
     "list of the wrong shape": {"tools/list": result(b'{"tools":"none"}')},
-    "tools without names": {"tools/list": result(b'{"tools":[{"inputSchema":{}},7,null]}')},
-    "schema that is none": {"tools/list": list_tools(make_tool(schema=[]))},
     "endless pages": {"tools/list": endless_pages},
     "endless large pages": {"tools/list": endless_large_pages},
     "pages in a circle": {"tools/list": list_tools(make_tool(), nextCursor="again")},
@@ -185,6 +183,8 @@ START: Modes = {
 """Modes in which there are no tools in the end."""
 
 LIST: Modes = {
+    "schema that is none": {"tools/list": list_tools(make_tool(schema=[]))},
+    "tools without names": {"tools/list": result(b'{"tools":[{"inputSchema":{}},7,null]}')},
     "names that clash": {"tools/list": list_tools(*map(make_tool, ("act", "act", "a.b", "a/b", "a_b")))},
     "names with instructions": {"tools/list": list_tools(make_tool(), make_tool(ADMIN, description=ADMIN))},
     "names that are too long": {"tools/list": list_tools(make_tool(), make_tool("x" * MIB), make_tool(""))},

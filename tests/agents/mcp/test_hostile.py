@@ -46,10 +46,6 @@ STARTS = {
     "silent in the list": "did not answer within 5 s",
     "dies in the list": "ended before it answered",
     "list of the wrong shape": "cannot be used: ValidationError",
-    "tools without names": "cannot be used: ValidationError",
-    "schema that is none": "cannot be used: ValidationError",
-    "schema of wrong types": "cannot be used: ValidationError",
-    "schema of a list": "cannot be used: ValidationError",
     "endless pages": "it lists more than 10000 tools, 1000 pages of them, or 64 MiB",
     "endless large pages": "it lists more than 10000 tools, 1000 pages of them, or 64 MiB",
     "pages in a circle": "its list of tools has no end: the page after 'again' was sent before",
@@ -58,6 +54,7 @@ STARTS = {
 }
 
 ANSWERS = {
+    **dict.fromkeys(("tools without names", "schema that is none", "schema of wrong types"), "no tool named 'act'"),
     "schema in a circle": "the schema refers to itself in a circle",
     "slow pattern of an argument": r"must match \^\(a\+\)\+\$",
     "slow pattern of the result": r"its answer cannot be used: a is .* must match",
@@ -213,6 +210,24 @@ async def test_an_agent_goes_on(
         tools
     )
     assert KEY not in results[0].text
+
+
+@pytest.mark.parametrize(
+    ("mode", "names", "told"),
+    [
+        ("schema of a list", ["act"], r"left out is \{'name': 'odd', .*: tools\.1\.inputSchema\.type is not MCP's"),
+        ("tools without names", [], r"left out is 3 tools, as \{'inputSchema': \{\}\}: tools\.0\.name is not MCP's"),
+    ],
+)
+async def test_a_tool_that_is_none_is_left_out_alone(
+    mode: str, names: list[str], told: str, hostile: Callable[[str], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log names it, and the others can be used."""
+    with caplog.at_level(logging.WARNING, "hocket.agents.mcp"):
+        async with mcp_tools(hostile(mode)) as tools:
+            assert [one.name for one in tools] == names
+    (record,) = [one for one in caplog.records if one.name == "hocket.agents.mcp"]
+    assert re.search(told, record.getMessage())
 
 
 async def test_arguments_that_are_no_json(bare: MakeBare) -> None:

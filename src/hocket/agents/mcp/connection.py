@@ -21,6 +21,8 @@ from mcp import Client, Implementation, MCPError, Tool
 from mcp.client import Transport
 from mcp.server import MCPServer, Server
 from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, METHOD_NOT_FOUND
+from mcp.types.methods import parse_server_result
+from pydantic import ValidationError
 
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only, wait_shielded
@@ -31,6 +33,7 @@ from hocket.agents.mcp.address import SDKServer, ServerAddress
 from hocket.agents.mcp.incoming import BROKEN, LARGEST_MESSAGE, watch
 from hocket.errors import InvalidInput, ToolException, ToolServerUnavailable, ToolTimeout
 from hocket.errors.hints import excerpt
+from hocket.messages.content import Fields
 
 __all__ = ["ServerConnection", "read_pages"]
 
@@ -80,6 +83,7 @@ class _Session:
         self._timeout = timeout
         self._task: Detached | None = None
         self._client: Client | None = None  # None: not open yet
+        self._version: str | None = None  # of the protocol
         self._tools: list[Tool] = []
         self._calls: set[anyio.CancelScope] = set()
         self._token: EventLoopToken = current_token()
@@ -176,6 +180,7 @@ class _Session:
                     self._address.connect() as server,
                     Client(self._watch(server), client_info=_OURSELVES, cache=None) as client,
                 ):
+                    self._version = client.protocol_version
                     self._tools = await read_pages("tools", client.list_tools, lambda page: page.tools)
                     alarm.set(None)
                     self._client = client
@@ -194,7 +199,26 @@ class _Session:
     def _watch(self, server: SDKServer) -> SDKServer:
         if isinstance(server, Server | MCPServer):  # in this process
             return server
-        return cast(Transport, watch(server, self._note_end, self._note_unreadable))
+        return cast(Transport, watch(server, self._note_end, self._note_unreadable, self._leave_out_tools))
+
+    def _leave_out_tools(self, listed: Fields) -> None:
+        """Leave tools out of a list that the SDK would refuse, and with them the whole list."""
+        try:
+            parse_server_result("tools/list", self._version or "", listed)
+        except ValidationError as error:
+            if error.error_count() > MOST_LISTED:
+                return
+            found = [one["loc"] for one in error.errors(include_url=False, include_context=False, include_input=False)]
+            wrong = {place[1]: place for place in found if place[0] == "tools" and len(place) > 1}
+            for at, place in [*wrong.items()][:1]:
+                tool = excerpt(listed["tools"][at])
+                what = f"{len(wrong)} tools, as {tool}" if len(wrong) > 1 else tool
+                _log.warning(
+                    "%s: left out is %s: %s is not MCP's", self._address.shown, what, ".".join(map(str, place))
+                )
+            listed["tools"] = [tool for at, tool in enumerate(listed["tools"]) if at not in wrong]
+        except (ValueError, KeyError):  # of a version that the SDK does not check
+            pass
 
     def _note_end(self, why: str = "") -> None:
         """Note that the server has gone: calls that run may have an answer yet, and no other ones are sent."""

@@ -32,6 +32,8 @@ from mcp.types import (
     JSONRPCResponse,
 )
 
+from hocket.messages.content import Fields
+
 __all__ = ["BOUNDED_UTF8", "BROKEN", "LARGEST_MESSAGE", "bound_response", "watch"]
 
 BOUNDED_UTF8 = "hocket_bounded_utf8"
@@ -164,10 +166,15 @@ class _Incoming(ObjectReceiveStream[SessionMessage]):
     """The stream of a transport that the SDK reads answers from. See `watch`."""
 
     def __init__(
-        self, readable: _Readable, writable: _Writable, on_end: Callable[[str], None], on_unreadable: Callable[[], None]
+        self,
+        readable: _Readable,
+        writable: _Writable,
+        on_end: Callable[[str], None],
+        on_unreadable: Callable[[], None],
+        on_tools: Callable[[Fields], None],
     ) -> None:
         self._readable, self._writable = readable, writable
-        self._on_end, self._on_unreadable = on_end, on_unreadable
+        self._on_end, self._on_unreadable, self._on_tools = on_end, on_unreadable, on_tools
 
     async def receive(self) -> SessionMessage:
         """Return the next answer."""
@@ -178,6 +185,9 @@ class _Incoming(ObjectReceiveStream[SessionMessage]):
                     self._on_unreadable()
                     continue
                 match received.message:
+                    case JSONRPCResponse(result={"tools": list()} as listed):
+                        self._on_tools(listed)
+                        return received
                     case JSONRPCResponse() | JSONRPCError():
                         return received
                     case JSONRPCRequest() as request:
@@ -203,7 +213,10 @@ def _answer(request: JSONRPCRequest) -> JSONRPCResponse | JSONRPCError:
 
 @asynccontextmanager
 async def watch(
-    transport: Transport, on_end: Callable[[str], None], on_unreadable: Callable[[], None]
+    transport: Transport,
+    on_end: Callable[[str], None],
+    on_unreadable: Callable[[], None],
+    on_tools: Callable[[Fields], None],
 ) -> AsyncGenerator[tuple[_Incoming, object]]:
     """Enter a transport, and give its streams, of which the incoming one gives answers alone.
 
@@ -211,6 +224,7 @@ async def watch(
         transport: of the SDK.
         on_end: called when nothing more comes, with the reason; "": the server has gone.
         on_unreadable: called for a message that cannot be read: it may have been an answer.
+        on_tools: called with the result that lists tools, which it may change.
     """
     async with transport as (readable, writable):
-        yield _Incoming(readable, writable, on_end, on_unreadable), writable
+        yield _Incoming(readable, writable, on_end, on_unreadable, on_tools), writable
