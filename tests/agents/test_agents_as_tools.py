@@ -39,7 +39,7 @@ async def test_the_limit_on_tokens_of_the_run_outside_holds_inside():
     assert (result.stop, len(inner.requests)) == ("tokens", 2)
     told = result.new_messages[-1]
     assert isinstance(told, ToolMessage)
-    assert told.text == "helper failed: it ended without an answer (tokens)"
+    assert told.text == "helper failed: it ended without an answer (tokens); ask for less, or go on without it"
 
 
 async def test_what_the_run_outside_has_used_counts_inside():

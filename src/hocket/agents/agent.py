@@ -184,10 +184,15 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             InvalidInput: there is no name, or no description; or the agent may pause, for which a tool cannot wait.
         """
         if self.may_pause:
-            raise InvalidInput("an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs")
+            raise InvalidInput(
+                "an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs; make it "
+                "without, and name the tool in interrupt_on of the agent that has it"
+            )
         name = name or self.name
         if not name or not description:
-            raise InvalidInput("a tool needs a name and a description: as_tool('research', 'Finds out ...')")
+            raise InvalidInput(
+                f"name is {name!r} and description {description!r}; a tool needs both: as_tool('research', 'Finds out ...')"
+            )
         return _make_agent_tool(self, name, description, context, kwargs)
 
     if TYPE_CHECKING:
@@ -304,7 +309,7 @@ def _make_agent_tool(
         # Inside the tool's run: with its callbacks.
         result = await agent._execute(question, None, options, sink, subagents=sink is not None)  # pyright: ignore[reportPrivateUsage]  # with a sink of its own
         if result.output is None:
-            raise ToolException(f"it ended without an answer ({result.stop})")
+            raise ToolException(f"it ended without an answer ({result.stop}); ask for less, or go on without it")
         return result.output
 
     fields.setdefault("timeout", math.inf)  # each of its own calls has a limit, and the run that calls it has

@@ -142,7 +142,8 @@ def _read_decision(call_id: str, decision: object) -> Decision:
     if missing := needed - values.keys():
         raise InvalidInput(f"the decision {kind!r} for {call_id!r} needs {', '.join(sorted(missing))}")
     if unknown := values.keys() - needed - allowed:
-        raise InvalidInput(f"the decision {kind!r} for {call_id!r} has no {', '.join(map(repr, sorted(unknown)))}")
+        known = ", ".join(sorted(needed | allowed)) or "nothing but its type"
+        raise InvalidInput(f"the decision {kind!r} for {call_id!r} has no {sorted(unknown)[0]!r}; it takes {known}")
     args, message = cast(object, values.get("args")), values.get("message", "")
     if "args" in values and not isinstance(args, dict):
         raise InvalidInput(f"args for {call_id!r} is {type(args).__name__}; it is a dict of arguments")

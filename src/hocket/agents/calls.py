@@ -162,7 +162,9 @@ def _check_resumable(plan: RunPlan, state: RunState) -> None:
     if not state.messages:
         raise InvalidInput("there is nothing to resume: this history is empty; is it the one of the run that paused?")
     if state.is_over or _is_ended(plan, state):
-        raise InvalidInput("there is nothing to resume: the last run of this history has ended")
+        raise InvalidInput(
+            "there is nothing to resume: the last run of this history has ended; ask a new question instead"
+        )
     known = [*plan.tools, *(plan.answer.names if plan.answer else ())]
     for call in state.open_calls:
         if is_valid(call) and call["name"] not in known:

@@ -65,8 +65,8 @@ def read_tool_search(defer: object, tools: Mapping[str, BaseTool]) -> ToolSearch
     """
     search = defer if isinstance(defer, ToolSearch) else ToolSearch(cast(Defer, defer))
     _check_names(search.defer, tools)
-    if search.k < 1:
-        raise InvalidInput(f"k is {search.k!r}; it is a number of tools above 0")
+    if not isinstance(cast(object, search.k), int) or search.k < 1:
+        raise InvalidInput(f"k is {search.k!r}; it is a whole number of tools above 0")
     given = cast(object, search.embeddings)
     if given != "auto" and given is not None and not hasattr(given, "aembed_documents"):
         raise InvalidInput(f"embeddings is {given!r}; it is an embedding model, 'auto' or None")

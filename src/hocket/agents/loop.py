@@ -311,7 +311,11 @@ class AgentRun(Generic[Output]):
     async def _reach_limit(self, limit: StopReason) -> AgentResult[Output]:
         """End at a limit as the agent says."""
         if self._plan.agent.at_limit == "raise":
-            raise LimitReached(f"the run has reached its limit: {limit}", limit, self._make_result(limit, None))
+            name = "repeats" if limit == "loop" else limit
+            most = getattr(self._limits, name, None)  # a budget has its own
+            said = limit if most is None else f"AgentLimits({name}={most})"
+            text = f"the run has reached its limit, {said}: raise it, or ask for less"
+            raise LimitReached(text, limit, self._make_result(limit, None))
         if self._plan.agent.at_limit == "stop" or limit in ("tokens", "seconds", "budget"):
             return await self._finish(limit, None)
         self._progress.is_closing = True

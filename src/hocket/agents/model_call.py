@@ -162,7 +162,8 @@ def _refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
     for tool in tools:
         if not isinstance(tool, BaseTool):
             raise InvalidInput(
-                f"{dict(tool)!r} is run by the provider, which takes native calls only, and not this style"
+                f"{dict(tool)!r} is run by the provider, which takes native calls only, and not this style: leave out "
+                "the tool, or style="
             )
     return cast("list[BaseTool]", [*tools])
 
@@ -209,7 +210,10 @@ def bind_tools(
     if not tools:
         return model
     if not all(hasattr(one, "bind_tools") for one in list_models(model)):
-        raise NotImplementedError(f"{type(model).__name__} cannot be given tools")
+        raise NotImplementedError(
+            f"{type(model).__name__} cannot be given tools, since it has no bind_tools; with style='react' it is told of "
+            "them in text"
+        )
     bind: Any = getattr(model, "bind_tools")  # noqa: B009  # no method of every runnable
     return cast("Runnable[Any, AIMessage]", bind([*tools], tool_choice=tool_choice))
 

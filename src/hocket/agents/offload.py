@@ -108,7 +108,9 @@ class Offload:
         try:
             [whole] = await self._store.amget([id])
         except Exception as error:
-            raise ToolException(f"the result {id} cannot be read now ({type(error).__name__})") from error
+            raise ToolException(
+                f"the result {id} cannot be read now ({type(error).__name__}); try again later"
+            ) from error
         if whole is None:
             raise ToolException(f"the result {id} is gone: it is kept no longer. Make its call again if you need it")
         most, start = self._chars or _CHARS, min(max(0, start), len(whole))

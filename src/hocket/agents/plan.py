@@ -288,7 +288,10 @@ class Override:
             if name not in plan.tools:
                 raise InvalidInput(f"the agent has no tool {name!r} to override; {near_name_hint(name, plan.tools)}")
         if hosted:
-            raise InvalidInput("tools that the provider runs cannot be overridden: there is nothing to run")
+            kind = hosted[0].get("type")
+            raise InvalidInput(
+                f"a tool of type {kind!r} is run by the provider, and cannot be overridden: give a function"
+            )
         self.plan: AgentPlan = plan
         self.tools: Mapping[str, BaseTool] = tools
         self.options: RunOptions = cast(RunOptions, {key: value for key, value in parts.items() if key != "tools"})
@@ -335,7 +338,7 @@ def coerce_question(input: AgentInput, history: BaseChatMessageHistory | None) -
     if len(messages) > 1:
         messages = repair_history(messages)  # of a run that paused, say: each call needs its result
     if all(is_empty(message) for message in messages):
-        raise InvalidInput("the question is empty")
+        raise InvalidInput("the question is empty; give a text, or messages that say something")
     return messages
 
 

@@ -109,7 +109,9 @@ def react_app(
     if not isinstance(agent, Agent):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"agent is {type(agent).__name__}; it is what create_agent returns")
     if agent.may_pause:
-        raise InvalidInput("an agent with interrupt_on cannot be served: nobody could be asked while the request waits")
+        raise InvalidInput(
+            "an agent with interrupt_on cannot be served: nobody could be asked meanwhile; make it without"
+        )
     if not isinstance(path, str) or not path.startswith("/"):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"path is {path!r}; it is a text that begins with /")
     if language not in get_args(Language):

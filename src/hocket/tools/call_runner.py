@@ -61,10 +61,12 @@ class CallRunner:
         shorten: Callable[[ToolMessage], Awaitable[ToolMessage]] | None = None,
         make_runtime: Callable[[str], Runtime] | None = None,
     ) -> None:
-        if timeout is not None and not timeout > 0:
+        if timeout is not None and not (isinstance(cast(object, timeout), int | float) and timeout > 0):
             raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
-        if max_result_chars is not None and not max_result_chars > 0:
-            raise InvalidInput(f"max_result_chars is {max_result_chars!r}; it is a number above 0, or None")
+        if max_result_chars is not None and not (
+            isinstance(cast(object, max_result_chars), int) and max_result_chars > 0
+        ):
+            raise InvalidInput(f"max_result_chars is {max_result_chars!r}; it is a whole number above 0, or None")
         self.tools: Mapping[str, BaseTool] = tools
         self._timeout = timeout
         self._timeouts = timeouts or {}

@@ -126,7 +126,9 @@ def _make_tool(function: Function | AnyRunnable, name: str | None, infer_schema:
         return StructuredTool.from_function(func, coroutine, name, infer_schema=infer_schema, **fields)
     description = fields.pop("description", None) or get_docstring(function)
     if description is None:
-        raise InvalidInput("a function without a docstring needs a description where infer_schema=False")
+        raise InvalidInput(
+            f"{function!r} has no docstring, and needs a description where infer_schema=False: tool(description='...')"
+        )
     for key in ("parse_docstring", "error_on_invalid_docstring", "args_schema"):
         fields.pop(key, None)
     return Tool(get_function_name(function) if name is None else name, func, description, coroutine=coroutine, **fields)

@@ -63,7 +63,9 @@ def parse_docstring(owner: object, known: Collection[str], described: Collection
         parsed: Any = docstring_parser.parse(text, style=docstring_parser.DocstringStyle[_find_style(text)])
     except docstring_parser.ParseError as error:
         if strict:
-            raise InvalidInput(f"the docstring of {name} cannot be read: {error}") from None
+            raise InvalidInput(
+                f"the docstring of {name} cannot be read: {error}; mend it, or leave it unparsed"
+            ) from None
         return Docstring(text, {})
     parameters = {
         one.arg_name.lstrip("*"): " ".join((one.description or "").split())

@@ -200,7 +200,7 @@ def convert_to_json_schema(schema: ToolLike, *, strict: bool | None = None) -> F
     """
     made = convert_to_openai_tool(schema, strict=strict)
     if "function" not in made:
-        raise InvalidInput(f"a tool of type {made['type']!r} has no JSON schema")
+        raise InvalidInput(f"a tool of type {made['type']!r}, which a server runs, has no JSON schema; leave it out")
     function = made["function"]
     said = {"title": function["name"]}
     if "description" in function:

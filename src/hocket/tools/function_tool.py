@@ -35,7 +35,7 @@ class FunctionTool(BaseTool):
 
     def _run(self, *args: Any, config: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
         if self.func is None:
-            raise NotImplementedError(f"{self.name} has no sync function")
+            raise NotImplementedError(f"{self.name} has no sync function; give it func=, or call it by an async verb")
         return self.func(*args, **kwargs, **read_signature(self.func).fill(ensure_config(config), run_manager))
 
     async def _arun(self, *args: Any, config: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:

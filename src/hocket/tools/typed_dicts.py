@@ -49,7 +49,9 @@ def _rebuild(kind: Any, made: dict[object, object]) -> Any:
     try:
         hints = get_type_hints(kind, include_extras=True)
     except NameError as error:
-        raise InvalidInput(f"a type in {kind.__name__} is unknown: {error}") from None
+        raise InvalidInput(
+            f"a type in {kind.__name__} is unknown: {error}; define it at the top of the module"
+        ) from None
     said = parse_docstring(kind, hints, (), strict=False) if kind.__doc__ and can_parse() else None
     fields: dict[str, Any] = {}
     for name, hint in hints.items():

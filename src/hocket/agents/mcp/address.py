@@ -108,7 +108,9 @@ def read_url(url: str, headers: Mapping[str, str] | None = None) -> ServerAddres
     parse_url(url)
     for name, value in (headers or {}).items():
         if not (name + value).isprintable():
-            raise InvalidInput(f"the header {name!r} has a character in it that cannot be printed, as a line break")
+            raise InvalidInput(
+                f"the header {name!r} has a character that cannot be printed, as a line break; take it out"
+            )
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     secrets = [url, parts.password or "", parts.username or "", parts.path, parts.query]
@@ -141,7 +143,7 @@ def _read_command(parts: Sequence[str], parameters: StdioServerParameters | None
     if not parts or not parts[0]:
         raise InvalidInput("the command of the server is empty; name a program, and its arguments")
     if any("\0" in part for part in parts):
-        raise InvalidInput("the command of the server holds a NUL, which no argument of a program can")
+        raise InvalidInput("the command of the server holds a NUL, which no argument of a program can; take it out")
     given = StdioServerParameters(command=parts[0], args=[*parts[1:]]) if parameters is None else parameters
     masked, secrets = _mask_options(parts)
     secrets += [value for name, value in {**os.environ, **(given.env or {})}.items() if is_sensitive(name)]

@@ -122,13 +122,13 @@ def mcp_tools(
     return MCPTools(connect, prefix, None if only is None else frozenset(only), defer)
 
 
-def check_timeout(timeout: float | None) -> None:
+def check_timeout(timeout: object) -> None:
     """Refuse a limit on time that is none.
 
     Raises:
         InvalidInput: it is not above 0.
     """
-    if timeout is not None and not timeout > 0:
+    if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
         raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
 
 

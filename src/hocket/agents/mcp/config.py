@@ -120,7 +120,7 @@ def _check_transport(place: str, given: object, kind: str) -> None:
 
 def _read_object(place: str, value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise InvalidInput(f"{place} is no object; it is {{{_SHAPE}}}")
+        raise InvalidInput(f"{place} is no object; it is {{{_SHAPE}}}, and not {type(value).__name__}")
     return cast("dict[str, object]", value)
 
 
@@ -128,7 +128,7 @@ def _check_value(place: str, value: object, kind: type) -> None:
     held = cast("dict[str, object]", value).values() if isinstance(value, dict) else value
     inside = cast("Iterable[object]", held) if isinstance(value, dict | list) else ()
     if not isinstance(value, kind) or not all(isinstance(one, str) for one in inside):
-        raise InvalidInput(f"{place} is not {_WORDS[kind]}")
+        raise InvalidInput(f"{place} is not {_WORDS[kind]}, but of the type {type(value).__name__}")
 
 
 def _fill(place: str, value: object) -> object:
