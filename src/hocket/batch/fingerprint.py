@@ -55,9 +55,9 @@ def find_models(chain: object) -> list[BaseLanguageModel[str]]:
         if value is None or isinstance(value, (str, int, float, *_WRITTEN)) or id(value) in seen:
             continue
         seen.add(id(value))
+        waiting += _list_parts(value)
         if isinstance(value, BaseLanguageModel):
             found.append(cast("BaseLanguageModel[str]", value))
-        waiting += _list_parts(value)
     return found
 
 
