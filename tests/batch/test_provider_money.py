@@ -76,7 +76,7 @@ async def test_rows_that_wait_are_held_and_taken_over_by_the_run_that_collects_t
     provider: Provider, out: Path, store: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serve_batches(provider, out) as served:
-        served.server.batches.plan = BatchPlan(seconds=80_000)
+        served.server.batches.plan = BatchPlan(seconds=1000)
         report = await served.run(ROWS, model=served.model(budget=Budget("1", store=store), **BOUNDED), wait=0)
         assert report.pending == 12
         later = Budget("1", store=store)
@@ -93,7 +93,7 @@ async def test_a_budget_of_a_process_that_has_ended_is_booked_in_the_next(
     provider: Provider, out: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serve_batches(provider, out) as served:
-        served.server.batches.plan = BatchPlan(seconds=80_000)
+        served.server.batches.plan = BatchPlan(seconds=1000)
         await served.run(ROWS, model=served.model(budget=Budget("1"), **BOUNDED), wait=0)
         budget = Budget("0.00002")  # not enough for all, and yet it was paid
         report = await served.run(ROWS, model=served.model(budget=budget, **BOUNDED))
