@@ -16,6 +16,7 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.claim import Found, ask_in_turn
 from hocket._pipeline.hits import record_hit
 from hocket._pipeline.request import CallRequest
+from hocket._pipeline.row_wire import row_wire
 from hocket._pipeline.single_flight import get_or_create
 from hocket._runtime.callers import warn_caller
 from hocket.caches import BaseCache
@@ -83,9 +84,10 @@ def with_cache(
         is_local = any([isinstance(half, LocalKey) for half in key])
         if is_local and cache.is_shared:
             _warn_of_local_key(cache, key, call.request.class_name)
-        lease = None if is_local or stored is Look.FAILED else cache.lease  # one wait for a store that fails is enough
+        is_row = row_wire.get() is not None  # of a batch: its request, or its reply, is nobody else's
+        lease = None if is_local or is_row or stored is Look.FAILED else cache.lease  # one wait for a store that fails
         get = functools.partial(_get, cache, key, lease, call_next)
-        share = functools.partial(_share, cache, key) if call.mode.is_async else _get_alone
+        share = functools.partial(_share, cache, key) if call.mode.is_async and not is_row else _get_alone
         ask = functools.partial(share, hit_listeners, get)
         return await (ask(call) if run is None else run(call, ask))
 

@@ -15,13 +15,13 @@ from hocket._metering.batch_row import BatchPlace, batch_place
 from hocket._pipeline.accounts import make_reservers
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.compose import compose_attempts
+from hocket._pipeline.row_wire import RowWire, row_wire
 from hocket.callbacks.run_listeners import is_silent
 from hocket.errors import LLMError, Unsupported
 from hocket.http.clients import ClientSettings, Transport
 from hocket.http.interception import add_layer, remove_layer
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.remote.chat_model import RemoteChatModel
-from hocket.remote.row_wire import RowWire, row_wire
 from hocket.runnables import Runnable
 
 __all__ = ["GivingWire", "RequestTaken", "RowUnanswered", "TakingWire", "give_replies", "run_row", "take_request"]

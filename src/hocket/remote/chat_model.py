@@ -14,6 +14,7 @@ from pydantic import Field
 
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.chat_answer import as_chunk
+from hocket._pipeline.row_wire import with_row_wire
 from hocket._runtime.portal import run_in_portal
 from hocket.errors import HocketError, InvalidInput, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -32,7 +33,6 @@ from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel
 from hocket.remote.options import CallFields
-from hocket.remote.row_wire import with_row_wire
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.remote.tool_results import fit_results
 from hocket.tokens.token_count import TokenCount
