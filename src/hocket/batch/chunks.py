@@ -5,7 +5,7 @@ A row that asks the same as another one in a batch goes into none where a cache 
 
 import hashlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from hocket._pipeline.cache import choose_cache
 from hocket.batch.results import NumberedRow
@@ -63,18 +63,6 @@ class Chunks:
         self._asked: dict[bytes, str] = {}  # in which batch a request is, by what it asks
         self._equal: dict[str, list[NumberedRow]] = {}  # rows that ask the same as one in that batch
 
-    def defer(self, one: NumberedRow, taken: RequestTaken) -> bool:
-        """Whether a row waits, since it asks the same as one in a batch, and a cache will have the answer.
-
-        Raises:
-            Unsupported: its model has no batch endpoint.
-        """
-        if choose_cache(taken.model.cache) is None:
-            return False
-        group = _find_group(taken)
-        key = (self._open.get(group) or self._begin(group, taken)).key
-        return self._is_asked(one, key, repr(group).encode() + taken.request.content)
-
     def add(self, one: NumberedRow, taken: RequestTaken) -> Chunk | None:
         """Add a row; return a batch that has no room for it, and is full.
 
@@ -82,12 +70,27 @@ class Chunks:
             InvalidInput: no batch has room for it.
             Unsupported: its model has no batch endpoint.
         """
-        group = _find_group(taken)
-        chunk = self._open.get(group) or self._begin(group, taken)
-        if chunk.add(one, taken.request.content):
-            return None
-        self._begin(group, taken).add(one, taken.request.content)
-        return chunk
+        group, content = _find_group(taken), taken.request.content
+        chunk, full = self._open.get(group) or self._begin(group, taken), None
+        if not chunk.add(one, content):
+            chunk, full = self._begin(group, taken), chunk
+            chunk.add(one, content)
+        if choose_cache(taken.model.cache) is not None:
+            self._asked[_name_request(taken)] = chunk.key
+            self._equal.setdefault(chunk.key, [])
+        return full
+
+    def set_aside(self, one: NumberedRow, taken: RequestTaken) -> bool:
+        """Whether a row asks the same as one in a batch that has not ended, and a cache will have the answer.
+
+        It then waits for that.
+        """
+        if choose_cache(taken.model.cache) is None:
+            return False
+        equal = self._equal.get(self._asked.get(_name_request(taken), ""))
+        if equal is not None:
+            equal.append(one)
+        return equal is not None
 
     def take_all(self) -> Iterator[Chunk]:
         """Yield the batches as they are."""
@@ -109,19 +112,12 @@ class Chunks:
         chunk = self._open[group] = Chunk(BatchClient(model, api), provider)
         return chunk
 
-    def _is_asked(self, one: NumberedRow, key: str, request: bytes) -> bool:
-        """Whether an equal row is in a batch that has not ended; this one then waits for it."""
-        name = hashlib.sha256(request).digest()[:16]
-        equal = self._equal.get(self._asked.get(name, ""))
-        if equal is None:
-            self._asked[name] = key
-            self._equal.setdefault(key, [])
-            return False
-        equal.append(one)
-        return True
 
-
-def _find_group(taken: RequestTaken) -> object:
+def _find_group(taken: RequestTaken) -> Hashable:
     """Return what the rows of a batch have in common."""
     request = taken.request
     return request.url, tuple(sorted(request.headers.items())), taken.name, taken.model.api_key
+
+
+def _name_request(taken: RequestTaken) -> bytes:
+    return hashlib.sha256(repr(_find_group(taken)).encode() + taken.request.content).digest()[:16]

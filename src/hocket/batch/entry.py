@@ -29,6 +29,7 @@ class BatchEntry:
         at: when it was written down, in seconds since 1970.
         id: the server's name for it; None: not known, and perhaps there is none.
         sent_at: when the last request was sent that may have made it.
+        waiting: how many of its rows wait for their answer.
     """
 
     key: str
@@ -38,11 +39,13 @@ class BatchEntry:
     at: float
     id: str | None = None
     sent_at: float = 0.0
+    waiting: int = field(init=False)
     _done: bytearray = field(init=False)
 
     def __post_init__(self) -> None:
         self.sent_at = self.sent_at or self.at
-        self._done = bytearray(len(self.numbers))
+        self.waiting = len(self.numbers)
+        self._done = bytearray(self.waiting)
 
     @classmethod
     def read(cls, data: FieldsView) -> "BatchEntry":
@@ -88,13 +91,13 @@ class BatchEntry:
     def finish(self, row: int) -> None:
         """Note that a row has its line."""
         place = self._find(row)
-        if place is not None:
+        if place is not None and not self._done[place]:
             self._done[place] = 1
+            self.waiting -= 1
 
-    @property
-    def waiting(self) -> int:
-        """Rows that wait for their answer."""
-        return len(self._done) - sum(self._done)
+    def has(self, row: int) -> bool:
+        """Whether a row is one of its own."""
+        return self._find(row) is not None
 
     def _find(self, row: int) -> int | None:
         place = bisect_left(self.numbers, row)
@@ -104,9 +107,11 @@ class BatchEntry:
 def is_batch_line(data: FieldsView) -> bool:
     """Whether a line tells of a batch, or of the name by which budgets know the rows of this file."""
     try:
-        if "batch" in data:
-            return "end" in data or "sent_at" in data or bool(BatchEntry.read(data).numbers)
-        return isinstance(data.get("reservations"), str)
+        if "batch" not in data:
+            return isinstance(data["reservations"], str)
+        if "end" in data or "sent_at" in data:
+            return isinstance(data["batch"], str) and float(data.get("sent_at", 0)) >= 0
+        return bool(BatchEntry.read(data).numbers)
     except (KeyError, TypeError, ValueError):
         return False
 

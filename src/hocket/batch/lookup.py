@@ -63,7 +63,8 @@ async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patien
             await patience.pause(LISTS_LAG)
     if not client.api.shows_keys:
         return await _find_nameless(client, entry, journal, states, patience)
-    ours = sorted((state for state in states if state.key == entry.key), key=lambda state: state.created_at)
+    ours = [state for state in reversed(states) if state.key == entry.key]  # the elder first, within a second, too
+    ours.sort(key=lambda state: state.created_at)
     for other in ours[1:]:
         _log.warning("there are two batches %s; %s is cancelled, and may have to be paid", entry.key, other.id)
         await client.cancel(other.id)

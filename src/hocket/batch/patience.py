@@ -31,14 +31,31 @@ class Patience:
         Raises:
             NotNow: the time to wait was over, or the run ends.
         """
-        now = clock.current().now()
-        if self._stopping.is_set() or (self._ends_at is not None and now >= self._ends_at):
-            raise NotNow
+        if self._ends_at is not None:
+            seconds = min(seconds, self._ends_at - clock.current().now())
+            if seconds <= 0:
+                raise NotNow
+        await self.rest(seconds, event)
+
+    async def rest(self, seconds: float, event: anyio.Event | None = None) -> None:
+        """Wait as `pause` does, also where the time to wait is over: a moment, before something is tried again.
+
+        Raises:
+            NotNow: the run ends.
+        """
         with Alarm() as alarm:
-            alarm.set(seconds if self._ends_at is None else min(seconds, self._ends_at - now))
-            await (event or self._stopping).wait()
+            alarm.set(seconds)
+            async with anyio.create_task_group() as first:
+                for one in (self._stopping, event):
+                    if one is not None:
+                        first.start_soon(_wait_and_cancel, one, first.cancel_scope)
         if self._stopping.is_set():
             raise NotNow
+
+
+async def _wait_and_cancel(event: anyio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
 
 
 def may_pass(error: LLMError) -> bool:

@@ -75,7 +75,7 @@ class ProviderBatches:
         self._chunks = Chunks()
         self._earlier = {key: _Submission(entry) for key, entry in run.journal.batches.items()}
         self._tries: dict[int, int] = {}
-        self._turn = anyio.Lock()  # of what is submitted: it is in memory, and another one is being filled meanwhile
+        self._turn = anyio.Lock()  # what is filled, and then submitted, is in memory: one batch of a kind at a time
         self._room = anyio.Event()
         self._has_all_rows = False
 
@@ -151,40 +151,46 @@ class ProviderBatches:
             return await self._run.ask(number, digest, row)
         taken: RequestTaken | None = None
         with contextlib.suppress(Exception):  # it is raised again, for all to hear
+            self._run.find_id(number, row)
             taken = await take_request(self._run.model, row)
         if taken is None:  # a cache has the answer, or a step fails
             try:
                 return await self._run.ask(number, digest, row, lambda row: run_row(self._run.model, row, TakingWire()))
             except RequestTaken as error:  # the cache has lost it
                 taken = error
+        self._run.note_submission()
         await self._add(one, taken)
 
     async def _add(self, one: NumberedRow, taken: RequestTaken) -> None:
+        if self._chunks.set_aside(one, taken):
+            return
         try:
-            if self._chunks.defer(one, taken):
-                return
             await reserve_ahead(taken.call, self._place(one.number))
-            full = self._chunks.add(one, taken)
+            async with self._turn:
+                is_set_aside = self._chunks.set_aside(one, taken)  # an equal row may have come meanwhile
+                full = None if is_set_aside else self._chunks.add(one, taken)
+                if full is not None:
+                    await self._submit(full)
         except (BudgetError, InvalidInput) as error:
             return await self._fail(one, error)
-        if full is not None:
-            await self._submit(full)
+        if is_set_aside:
+            await self._give_back(one)
 
     async def _submit_all(self) -> None:
-        for chunk in self._chunks.take_all():
-            await self._submit(chunk)
+        async with self._turn:
+            for chunk in self._chunks.take_all():
+                await self._submit(chunk)
 
     async def _submit(self, chunk: Chunk) -> None:
         """Write a batch down and submit it."""
-        async with self._turn:
-            chunk.rows.sort(key=lambda pair: pair[0].number)
-            rows, lines = [one for one, _ in chunk.rows], [line for _, line in chunk.rows]
-            chunk.rows.clear()
-            numbers, digests = [one.number for one in rows], [one.digest for one in rows]
-            entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, clock.current().time())
-            await ASYNC.call_sync(self._journal.begin_batch, entry)
-            submission = _Submission(entry, chunk.client, rows)
-            state = await self._create(submission, chunk.client, lines)
+        chunk.rows.sort(key=lambda pair: pair[0].number)
+        rows, lines = [one for one, _ in chunk.rows], [line for _, line in chunk.rows]
+        chunk.rows.clear()
+        numbers, digests = [one.number for one in rows], [one.digest for one in rows]
+        entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, clock.current().time())
+        await ASYNC.call_sync(self._journal.begin_batch, entry)
+        submission = _Submission(entry, chunk.client, rows)
+        state = await self._create(submission, chunk.client, lines)
         self._waiting.start_soon(self._guard, self._follow, submission, chunk.client, state)
 
     async def _create(self, submission: _Submission, client: BatchClient, lines: list[bytes]) -> BatchState:
@@ -206,7 +212,11 @@ class ProviderBatches:
                 if tries > MOST_TRIES:
                     raise
                 pause = error.retry_after or 2.0**tries
-            await (self._wait_for_room() if is_full else self._patience.pause(pause))
+            try:
+                await (self._wait_for_room() if is_full else self._patience.pause(pause))
+            except NotNow:
+                self._run.take_no_more()  # the next batch would not go, either
+                raise
             if (found := await find_batch(client, entry, self._journal, self._patience)) is not None:
                 state = found
                 break
@@ -233,7 +243,7 @@ class ProviderBatches:
             state = await find_batch(client, entry, self._journal, self._patience)
             if state is None:
                 await self._end(earlier, "not sent")
-                return await self._ask_again(earlier.rows.values(), is_try=False)
+                return await self._ask_again(earlier.rows.values(), entry, is_try=False)
             await ASYNC.call_sync(self._journal.name_batch, entry, state.id)
         await self._follow(earlier, client, state)
 
@@ -242,21 +252,24 @@ class ProviderBatches:
         entry = submission.entry
         state = await self._wait(entry, client, state)
         if state is not None and state.state == "failed":
-            if is_full := state.word in client.api.full_words:
-                await self._wait_for_room()
             await self._end(submission, state.word or "failed")
-            if not is_full:
+            if state.word not in client.api.full_words:
                 raise BatchFailed(
                     f"{entry.provider} refused a batch of {len(entry.numbers)} rows: {state.message or state.word}; its "
                     "rows are open: when that is mended, run it again"
                 )
-            return await self._ask_again(submission.rows.values(), is_try=False)
+            try:
+                await self._wait_for_room()
+            except NotNow:  # with no time to wait there may be room now, or in the next run
+                if self._run.stopping.is_set():
+                    raise
+            return await self._ask_again(submission.rows.values(), entry, is_try=False)
         rest = list(submission.rows.values()) if state is None else await self._collect(submission, client, state)
         if self._run.stopping.is_set():
             return
         await self._end(submission, "gone" if state is None else state.word or "ended")
-        await self._ask_again(rest)
-        await self._ask_again(self._chunks.release(entry.key), is_try=False)
+        await self._ask_again(rest, entry)
+        await self._ask_again(self._chunks.release(entry.key), entry, is_try=False)
 
     async def _wait(self, entry: BatchEntry, client: BatchClient, state: BatchState | None) -> BatchState | None:
         """Return the last state of a batch; None: its provider knows it no more."""
@@ -291,15 +304,15 @@ class ProviderBatches:
         reader = ResultReader(self._run, entry, client, submission.rows, make_wire, self._patience, self._places)
         return await reader.read(state)
 
-    async def _ask_again(self, rows: Iterable[NumberedRow], *, is_try: bool = True) -> None:
-        """Ask for rows that a batch left open, where they are asked again."""
-        is_live = self._route.via == "live" or (is_try and self._route.retry_via == "live")
+    async def _ask_again(self, rows: Iterable[NumberedRow], entry: BatchEntry, *, is_try: bool = True) -> None:
+        """Ask for rows that a batch left open, where they are asked again; ``is_try``: whether they have been asked."""
+        is_live = (self._route.retry_via if is_try else self._route.via) == "live"
         async with anyio.create_task_group() as asking:
             for one in rows:
                 tries = self._tries[one.number] = self._tries.get(one.number, 0) + is_try
                 if is_live:
                     await self._places.acquire()
-                    asking.start_soon(self._ask_live, one)
+                    asking.start_soon(self._ask_live, one, entry, tries)
                 elif tries < MOST_TRIES:
                     await self._put(one)
                 else:
@@ -309,10 +322,10 @@ class ProviderBatches:
         if self._has_all_rows:
             await self._submit_all()
 
-    async def _ask_live(self, one: NumberedRow) -> None:
+    async def _ask_live(self, one: NumberedRow, entry: BatchEntry, tries: int) -> None:
         try:
-            await self._give_back(one)
-            await self._run.ask(*one)
+            await self._give_back(one, entry)
+            await self._run.ask(*one, batches=tries + 1)
         finally:
             self._places.release()
 
@@ -325,11 +338,11 @@ class ProviderBatches:
 
         await self._run.ask(*one, fail)
 
-    async def _give_back(self, one: NumberedRow) -> None:
-        """Give back what budgets hold for a row that will be in no further batch."""
+    async def _give_back(self, one: NumberedRow, entry: BatchEntry | None = None) -> None:
+        """Give back what budgets hold for a row that will be in no further batch; ``entry``: of the one that it was in."""
         with contextlib.suppress(Exception):
             if (taken := await take_request(self._run.model, one.row)) is not None:
-                await release_ahead(taken.call, self._place(one.number))
+                await release_ahead(taken.call, self._place(one.number, entry))
 
     # -- what all share
 

@@ -9,7 +9,7 @@ import anyio
 from pydantic_core import from_json
 
 from hocket.batch.entry import BatchEntry
-from hocket.batch.patience import Patience, may_pass
+from hocket.batch.patience import NotNow, Patience, may_pass
 from hocket.batch.runner import BatchRun
 from hocket.batch.wire import GivingWire, RowUnanswered, run_row
 from hocket.errors import LLMError
@@ -79,7 +79,7 @@ class ResultReader:
         count = len(self._left)
         for number in range(MOST_TRIES):
             if number:
-                await self._patience.pause(2.0**number)
+                await self._patience.rest(2.0**number)
             for place in state.results:
                 error = await self._fetch(place)
                 if error is not None:
@@ -111,7 +111,8 @@ class ResultReader:
                 if error.status == 404 or may_pass(error):
                     return error
                 self._run.stop(error)
-        await self._patience.pause(0)
+        if self._run.stopping.is_set():
+            raise NotNow
         return None
 
     def _read_line(self, line: ResultLine) -> tuple[NumberedRow, HTTPReply] | None:
@@ -124,8 +125,10 @@ class ResultReader:
         except Exception:  # of whatever shape it is, it costs no other row
             _log.warning("a line of the results of the batch %s cannot be read", id)
             return None
-        if key != self._entry.key or number not in self._left:
-            _log.warning("the results of the batch %s have a row %s that waits for none", id, custom_id)
+        if key != self._entry.key or not self._entry.has(number):
+            _log.warning("the results of the batch %s have a row %s that is none of its own", id, custom_id)
+            return None
+        if number not in self._left:  # it is there twice, or an earlier run has read it
             return None
         if reply is None:
             self._unreached.add(number)

@@ -145,8 +145,8 @@ class BatchRun(Generic[Row]):
                 if taken is None:
                     return
                 number, row = taken
-                if number == 0 and self._id is not None:
-                    find_id(self._id, number, row)  # before anything is asked: a wrong one is wrong for all
+                if number == 0:
+                    self.find_id(number, row)  # before anything is asked: a wrong one is wrong for all
                 digest = find_digest(number, row)
                 is_adopted = batches is not None and batches.adopt(number, digest, row)
                 if is_adopted or self.journal.is_done(number, digest):
@@ -183,12 +183,12 @@ class BatchRun(Generic[Row]):
         data: LineData = {"row": number}
         failure: Exception | None = None
         try:
-            if self._id is not None and (id := find_id(self._id, number, row)) is not None:
+            if (id := self.find_id(number, row)) is not None:
                 data["id"] = id
             data["output"] = write_output(await (self._answer(row, meter) if answer is None else answer(row)))
         except BudgetExceeded as error:
             self.journal.report.stopped = error
-            self._rows.stop()
+            self.take_no_more()
             return
         except _FOR_ALL_ROWS as error:
             self.stop(error)
@@ -221,6 +221,18 @@ class BatchRun(Generic[Row]):
                     raise
                 await clock.current().sleep(max(error.retry_after, TICK))
 
+    def find_id(self, number: int, row: Row) -> object:
+        """Return a row's own id; None: it has none.
+
+        Raises:
+            InvalidInput: it has to have one.
+        """
+        return None if self._id is None else find_id(self._id, number, row)
+
+    def note_submission(self) -> None:
+        """Note that a row goes into a batch: those that failed before and after it did not fail one after another."""
+        self._streak.begin()
+
     def _explain_streak(self, last: Exception) -> TooManyFailures:
         error = TooManyFailures(
             f"{self._longest_streak} rows in a row failed, the last one with {type(last).__name__}: {last}; when that is "
@@ -234,6 +246,10 @@ class BatchRun(Generic[Row]):
         """Begin no further row; the run ends with this error when those in flight have ended."""
         self._failure = self._failure or error
         self.stopping.set()
+        self.take_no_more()
+
+    def take_no_more(self) -> None:
+        """Begin no further row."""
         self._rows.stop()
 
     async def _write_often(self) -> None:
