@@ -102,7 +102,7 @@ def _raise_to(base: Number, exponent: Number) -> object:
 def _round(number: Number, places: Number = 0) -> Number:
     digits = _read_integer(places)
     if abs(digits) > _MAX_PLACES:
-        raise InvalidInput(f"'round' takes at most {_MAX_PLACES:,} places, and was given {digits:,}")
+        raise InvalidInput(f"'round' takes at most {_MAX_PLACES:,} places")
     return round(number, digits) if digits else round(number)
 
 
