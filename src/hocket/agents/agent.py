@@ -272,11 +272,7 @@ class AgentTool(StructuredTool):
         return self._agent.required_injected
 
     def check_schema(self, outer: ContextSchema | None) -> None:
-        """Refuse a class of contexts of the agent outside that are none of this agent's.
-
-        Raises:
-            InvalidInput: they are none.
-        """
+        """Refuse the class of contexts of an agent outside whose contexts are none of this agent's."""
         inner = self._agent.context_schema
         if outer is not None and inner is not None and not self._is_context_made and not inner.accepts(outer):
             raise InvalidInput(
@@ -285,11 +281,7 @@ class AgentTool(StructuredTool):
             )
 
     def check_context(self, context: object) -> None:
-        """Refuse a context of the run outside that is none of the agent's.
-
-        Raises:
-            InvalidInput: it is none.
-        """
+        """Refuse a context of the run outside that is none of the agent's."""
         if not self._is_context_made:
             self._agent.check_context(context)
 

@@ -72,14 +72,7 @@ class ToolTurn:
 
 
 def sort_calls(plan: RunPlan, turn: ToolTurn, calls: Sequence[Call], left: float) -> None:
-    """Sort the calls of a new answer into a turn.
-
-    Args:
-        plan: of the agent.
-        turn: gets the calls.
-        calls: of its message.
-        left: how many calls of tools the run may still make.
-    """
+    """Sort the calls of a new answer into a turn; ``left`` is how many calls the run may still make."""
     for call in calls:
         if plan.is_answer(call["name"]) and is_valid(call):
             _read_answer(plan, turn, call)

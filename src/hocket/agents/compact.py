@@ -128,12 +128,7 @@ def _count_bytes(message: BaseMessage) -> int:
 
 
 class _Work:
-    """A conversation that becomes shorter.
-
-    Attributes:
-        kept: what there is of it now.
-        total: its tokens.
-    """
+    """A conversation that becomes shorter: what is ``kept`` of it, and the ``total`` of its tokens."""
 
     def __init__(self, messages: Sequence[BaseMessage], counter: Callable[[list[BaseMessage]], int]) -> None:
         self.kept = [*messages]

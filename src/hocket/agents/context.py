@@ -13,17 +13,7 @@ __all__ = ["ContextSchema"]
 
 
 class ContextSchema:
-    """The class of an agent's contexts.
-
-    Args:
-        kind: a dataclass, a pydantic model class, a TypedDict, or any other class.
-
-    Attributes:
-        kind: the same.
-
-    Raises:
-        InvalidInput: it is no class.
-    """
+    """The class of an agent's contexts: a dataclass, a pydantic model class, a TypedDict, or any other class."""
 
     def __init__(self, kind: object) -> None:
         if not isinstance(kind, type):
@@ -31,11 +21,7 @@ class ContextSchema:
         self.kind: type[object] = kind
 
     def read(self, given: object) -> object:
-        """Return a context, made of a mapping if need be.
-
-        Raises:
-            InvalidInput: it is neither an instance nor a mapping that the class can be made of. The values are not quoted.
-        """
+        """Return a context, made of a mapping if need be. An error does not quote its values."""
         is_dict = is_typeddict(self.kind)
         if not is_dict and isinstance(given, self.kind):
             return given

@@ -58,11 +58,7 @@ class ToolSearch:
 
 
 def read_tool_search(defer: object, tools: Mapping[str, BaseTool]) -> ToolSearch:
-    """Return what ``defer=`` of an agent says.
-
-    Raises:
-        InvalidInput: it is none of its forms, names a tool that is not there, or a field of it is not of its kind.
-    """
+    """Return what ``defer=`` of an agent says."""
     search = defer if isinstance(defer, ToolSearch) else ToolSearch(cast(Defer, defer))
     _check_names(search.defer, tools)
     if not isinstance(cast(object, search.k), int) or search.k < 1:
@@ -93,11 +89,7 @@ def plan_deferral(
     *,
     is_text: bool,
 ) -> "Deferral | None":
-    """Return which tools of a run are found first, and how; None: all are shown, or a search of the provider's finds them.
-
-    Raises:
-        InvalidInput: a tool has the name of the one that finds others.
-    """
+    """Return which tools of a run are found first, and how; None: all are shown, or the provider searches."""
     if any(str(tool.get("type")).startswith("tool_search") for tool in hosted):
         return None
     able = {name: tool for name, tool in tools.items() if name not in _NEVER}

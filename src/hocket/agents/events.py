@@ -188,11 +188,7 @@ class SubagentEvents:
 
 
 class Backlog:
-    """The pieces of answers between a run and the reader of its stream: where he leaves, they are not kept.
-
-    Attributes:
-        chunks: how many.
-    """
+    """The pieces of answers between a run and the reader of its stream, counted: where he leaves, they are not kept."""
 
     def __init__(self, produce: Producer[AgentEvent]) -> None:
         self.chunks: int = 0

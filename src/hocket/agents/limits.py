@@ -97,11 +97,7 @@ class AgentLimits:
                 _check(one.name, value, is_whole=one.name in _WHOLE)
 
     def check_tools(self, names: Collection[str]) -> None:
-        """Refuse a limit for a tool that is not there.
-
-        Raises:
-            InvalidInput: ``per_tool_seconds`` has a name that is not one of ``names``.
-        """
+        """Refuse a limit for a tool that is not there."""
         for name in self.per_tool_seconds:
             if name not in names:
                 hint = near_name_hint(str(name), names)
@@ -120,11 +116,8 @@ class RunUsage(UsageMetadataCallbackHandler):
 
     An agent inside the run finds it among its handlers: so the run's limit holds there, too.
 
-    Args:
-        limit: tokens that the run may use; None: there is no limit.
-
     Attributes:
-        limit: the same.
+        limit: tokens that the run may use; None: there is no limit.
         heard: replies of models.
         unknown: replies that reported no usage.
         earlier: tokens that the run has used before this call, by its history.
@@ -232,11 +225,7 @@ _DEEPEST = 16
 
 
 class NestedRunGuard:
-    """Refuses a run inside a run of the same conversation, and one that is too deep.
-
-    Args:
-        history: of the conversation; None: there is none.
-    """
+    """Refuses a run inside a run of the same conversation, and one that is too deep."""
 
     def __init__(self, history: BaseChatMessageHistory | None) -> None:
         self._history = history
@@ -245,11 +234,7 @@ class NestedRunGuard:
         self._is_running = False
 
     def __enter__(self) -> None:
-        """Enter the run.
-
-        Raises:
-            InvalidInput: this is inside a run of the same conversation, or inside of too many.
-        """
+        """Enter the run, or refuse it."""
         outer = self._outer = _innermost.get()
         depth = 0
         while outer is not None:

@@ -45,17 +45,7 @@ class _OverLimitError(Exception):
 
 
 class AgentRun(Generic[Output]):
-    """One run.
-
-    Args:
-        plan: what it goes by.
-        call: what it was given.
-        run: as handlers see it.
-        sink: takes events; None: nobody wants them.
-
-    Raises:
-        InvalidInput: a tool needs an injected argument that is missing.
-    """
+    """One run: of a plan, for what a call was given, with the events for a sink."""
 
     def __init__(
         self,
@@ -100,14 +90,7 @@ class AgentRun(Generic[Output]):
         self._shown: Sequence[OfferedTool] = self._offered.tools  # of the request that brought the last reply
 
     async def execute(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
-        """Run to the end, or to the next pause.
-
-        Raises:
-            InvalidInput: there is nothing to resume, or a decision is for no call that waits; or this is inside a run of
-                the same conversation. Nothing was run.
-            LimitReached: a limit was reached, and the agent is to raise.
-            Exception: what the model or the history raises.
-        """
+        """Run to the end, or to the next pause. It raises as `Agent.ainvoke` says."""
         with Alarm() as alarm:
             alarm.set(self._limits.seconds)
             return await self._run_alone(input)

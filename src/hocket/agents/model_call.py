@@ -42,8 +42,6 @@ class ModelCaller:
     """Asks a model, for one run.
 
     Args:
-        format: of the text style; None: tools are called natively.
-        config: of the calls.
         sink: takes the pieces of the answers; None: nobody wants them.
         typed: what the model answers with, a call; None: a text.
         holds: whether the pieces of an answer are held back until `release`.
@@ -89,13 +87,7 @@ class ModelCaller:
             await self._answer.release(reply)
 
     async def ask(self, request: ModelRequest) -> AIMessage:
-        """Return the model's answer.
-
-        Raises:
-            InvalidHook: the model, or what was given for one, returned no message of a model.
-            InvalidInput: a tool is the provider's, and tools are called in text.
-            Exception: what the model raises.
-        """
+        """Return the model's answer."""
         if self._format is None:
             return await self._ask(self._bind(request), request.messages, request.options, self._make_sink(request))
         tools = _refuse_hosted(request.tools)
@@ -154,11 +146,7 @@ class ModelCaller:
 
 
 def _refuse_hosted(tools: Sequence[OfferedTool]) -> list[BaseTool]:
-    """Return tools that are run here, which is what the text style takes.
-
-    Raises:
-        InvalidInput: one of them is run by the provider.
-    """
+    """Return tools that are run here, which is what the text style takes; others are refused."""
     for tool in tools:
         if not isinstance(tool, BaseTool):
             raise InvalidInput(
@@ -202,11 +190,7 @@ def _takes_stop(model: Runnable[Any, AIMessage]) -> bool:
 def bind_tools(
     model: Runnable[Any, AIMessage], tools: Sequence[OfferedTool], tool_choice: str | None = None
 ) -> Runnable[Any, AIMessage]:
-    """Return a model with tools bound; the model itself if there are none.
-
-    Raises:
-        NotImplementedError: the model cannot be given tools.
-    """
+    """Return a model with tools bound; the model itself if there are none."""
     if not tools:
         return model
     if not all(hasattr(one, "bind_tools") for one in list_models(model)):
@@ -219,13 +203,7 @@ def bind_tools(
 
 
 def choose_format(style: object, model: Runnable[Any, Any], tools: Sequence[OfferedTool]) -> TextFormat | None:
-    """Return the format of the text style, or None for native calls.
-
-    Raises:
-        InvalidInput: there is no such style; or the provider's own tools, or native calls, were asked of a model that
-            takes none.
-        NotImplementedError: native calls were asked for, and the chat model takes no tools.
-    """
+    """Return the format of the text style, or None for native calls; a style that is none, or not the model's, is refused."""
     if style not in ("auto", "native", "react"):
         if not all(hasattr(style, name) for name in ("stop", "render", "read", "stream_filter")):
             raise InvalidInput(f"style is {style!r}; it is 'auto', 'native', 'react' or a ReActFormat")

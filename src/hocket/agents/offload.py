@@ -33,12 +33,7 @@ _ID_DIGITS = 20
 
 
 class Offload:
-    """The results of one run that are kept whole.
-
-    Args:
-        store: where they are kept.
-        result_chars: that a result may have, and what is read of one at once; None: as many as it has.
-    """
+    """The results of one run that are kept whole. ``result_chars`` is what one may have, and what is read of it at once."""
 
     def __init__(self, store: BaseStore[str, str], result_chars: int | None) -> None:
         self._store = store
@@ -98,11 +93,7 @@ class Offload:
         return True
 
     async def read(self, id: str, start: int, find: str | None) -> str:
-        """Return a part of a result, or the lines that have a text. See `read_result`.
-
-        Raises:
-            ToolException: the id is none of this conversation, or the store has it no longer, or fails.
-        """
+        """Return a part of a result, or the lines that have a text; see `read_result`. The model is told what it raises."""
         if id not in self._ids:
             raise ToolException(f"the id {excerpt(id)} is unknown; ids stand in the notes of results that were cut")
         try:

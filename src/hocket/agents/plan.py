@@ -199,9 +199,6 @@ class AgentPlan:
         Args:
             parts: given for this run alone: "model", "tools", "response_format".
             replaced: tools that take the place of those of the same names.
-
-        Raises:
-            InvalidInput: a part is not of its kind, two tools have one name, or a skill cannot be used.
         """
         given = {name: parts[name] for name in ("model", "tools", "response_format") if name in parts}
         if given.get("model") is None:
@@ -249,11 +246,7 @@ _KINDS: Mapping[str, tuple[type[object], str]] = {
 
 
 def bind_options(options: RunOptions, limits: AgentLimits, agent: str, events: Sink[AgentEvent] | None) -> AgentCall:
-    """Return what a call was given; its context is not read yet.
-
-    Raises:
-        InvalidInput: an option is not known, or not of its kind.
-    """
+    """Return what a call was given, each of its kind; its context is not read yet."""
     known = RunOptions.__annotations__
     for name in options:
         if name not in known:
@@ -317,11 +310,7 @@ def find_overrides(plan: AgentPlan, options: RunOptions) -> tuple[RunOptions, Ma
 
 
 def coerce_question(input: AgentInput, history: BaseChatMessageHistory | None) -> list[BaseMessage] | Resume:
-    """Return the messages that an input stands for, or what is to be resumed.
-
-    Raises:
-        InvalidInput: it is none of these, or says nothing; or there is no history to resume.
-    """
+    """Return the messages that an input stands for, or what is to be resumed."""
     if isinstance(input, Resume):
         if history is None:
             raise InvalidInput("to resume takes the history of the run that paused: pass history=...")
@@ -352,11 +341,7 @@ def coerce_prompt(what: str, prompt: object) -> SystemMessage | None:
 
 
 def index_tools(tools: Sequence[ToolLike]) -> tuple[dict[str, BaseTool], list[FieldsView]]:
-    """Return tools that are run here, by name, and those that the provider runs.
-
-    Raises:
-        InvalidInput: they are no list of such, or two have one name.
-    """
+    """Return tools that are run here, by name, and those that the provider runs."""
     check_list("tools", tools, "a list of tools and functions")
     hosted = [_check_hosted(tool) for tool in tools if isinstance(tool, Mapping)]  # pyright: ignore[reportUnknownArgumentType]  # `isinstance` forgets its types
     return index_by_name([tool for tool in tools if not isinstance(tool, Mapping)]), hosted

@@ -68,11 +68,7 @@ class SkillTool(StructuredTool):
         return self._skills is not None
 
     def read(self) -> Mapping[str, Skill]:
-        """Return the skills by name. At the first time they are read, in this thread.
-
-        Raises:
-            InvalidInput, MissingDependency: see `make_skill_tool`.
-        """
+        """Return the skills by name. At the first time they are read, in this thread: see `make_skill_tool`."""
         if self._skills is None:
             skills = {skill.name: skill for skill in read_skills(self._paths)}
             shown = [f"- {name}: {shorten(skill.description, _SHOWN)}" for name, skill in skills.items()]
@@ -188,11 +184,7 @@ def _read_fields(place: Path, lines: Sequence[str]) -> Mapping[str, object]:
 
 
 def _read_text(folder: Path, file: str) -> str:
-    """Return a text file of a folder whose own path has no links.
-
-    Raises:
-        ToolException: there is none of that name in the folder, or it is too large, or no text.
-    """
+    """Return a text file of a folder whose own path has no links. The model is told what it raises."""
     shown = excerpt(file)
     try:
         real = (folder / file).resolve()

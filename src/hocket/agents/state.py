@@ -143,11 +143,7 @@ def _find_open_answer(messages: Sequence[BaseMessage]) -> int | None:
 
 
 class CallIds:
-    """The ids of the calls in a conversation: no two are equal, for a result names its call by it.
-
-    Args:
-        messages: of the conversation so far.
-    """
+    """The ids of the calls in a conversation: no two are equal, for a result names its call by it."""
 
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self._made = {call["id"] or "": 1 for message in messages for call in calls_of(message)}

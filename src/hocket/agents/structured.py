@@ -30,18 +30,11 @@ def read_answer_format(kind: Any) -> "AnswerFormat | None":
 
 
 class AnswerFormat:
-    """The type of a run's answer.
-
-    Args:
-        kind: whatever pydantic can validate, or a JSON schema.
+    """The type of a run's answer: whatever pydantic can validate, or a JSON schema.
 
     Attributes:
         tools: what the model is shown. They are never run.
-        names: of the tools.
         takes_text: whether a text is an answer, too: it is a member of the union.
-
-    Raises:
-        InvalidInput: it is none of these, or two members of a union have one name.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -69,19 +62,11 @@ class AnswerFormat:
         return list(self._schemas)
 
     def read_call(self, call: ToolCall) -> object:
-        """Return the answer that a call gives.
-
-        Raises:
-            OutputParserException: it does not fit; ``observation`` says why.
-        """
+        """Return the answer that a call gives. Where it does not fit, ``observation`` of the error says why."""
         return self._schemas[call["name"]].read(call["args"])
 
     def read_text(self, text: str) -> object:
-        """Return the answer that a text is, or has as JSON.
-
-        Raises:
-            OutputParserException: it is none, or does not fit; ``observation`` says why, and what to do.
-        """
+        """Return the answer that a text is, or has as JSON. Else ``observation`` of the error says why, and what to do."""
         document = JSONDocument()
         document.feed(text)
         error: OutputParserException | None = None
@@ -99,12 +84,7 @@ class AnswerFormat:
 
 
 class _Member:
-    """One type of answer.
-
-    Args:
-        schema: of the arguments of the tool.
-        is_box: whether the answer is the one argument.
-    """
+    """One type of answer, by the schema of the arguments of its tool; in a box it is the one argument."""
 
     def __init__(self, schema: OutputSchema[Any], *, is_box: bool = False) -> None:
         self._schema = schema

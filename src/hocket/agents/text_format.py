@@ -68,10 +68,7 @@ class TextFormat(Protocol):
 def make_feedback(reply: AIMessage, feedback: str, max_chars: int | None) -> list[BaseMessage]:
     """Return what the model is shown of a reply that could not be read: the reply, unless it is empty, and what was wrong.
 
-    Args:
-        reply: of the model.
-        feedback: what was wrong, and what to do.
-        max_chars: that are shown of the reply; how many more there were is said. None: all.
+    Of the reply ``max_chars`` are shown; how many more there were is said.
     """
     shown: list[BaseMessage] = [] if is_empty(reply) else [reply]
     if shown and max_chars is not None:

@@ -59,11 +59,9 @@ def _split_name(name: str) -> str:
 
 
 class ToolIndex:
-    """Finds tools by what a question means, or by its words. Nothing is made before the first search.
+    """Finds tools, and skills, by what a question means, or by its words. Nothing is made before the first search.
 
-    Args:
-        tools: and skills, by name.
-        embeddings: makes the vectors; "auto": the local model, if it is installed; None: words alone.
+    ``embeddings`` makes the vectors; "auto": the local model, if it is installed; None: words alone.
     """
 
     def __init__(

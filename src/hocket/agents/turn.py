@@ -80,15 +80,9 @@ def _is_silent(reply: AIMessage) -> bool:
 class RunProgress:
     """How far one run has come: what it has used, what it may still use, and what it tells of itself.
 
-    Args:
-        call: what it was given.
-        config: of the run; its usage is added to it.
-
     Attributes:
-        config: for the runs inside it.
-        usage: of the models of the run.
+        config: for the runs inside it, whose usage it counts.
         bounded: the usages that have a limit: of the run, and of those around it.
-        record: its messages.
         before: of the history: what the run has used before this call.
         step: the number of the model's call.
         model_calls, tool_calls: of this call of the agent.
@@ -198,16 +192,7 @@ class RunProgress:
 
 
 class TurnRunner:
-    """Runs the calls of messages, for one run of an agent.
-
-    Args:
-        runner: runs a call.
-        middleware: around each call.
-        run: is told of actions.
-        sink: takes events; None: nobody wants them.
-        at_once: calls that run at once.
-        progress: of the run.
-    """
+    """Runs the calls of messages, for one run of an agent, ``at_once`` at most."""
 
     def __init__(
         self,
@@ -231,9 +216,7 @@ class TurnRunner:
     async def run(self, turn: ToolTurn, announce: Callable[[AIMessage], Awaitable[None]] | None = None) -> None:
         """Run the calls of a turn at once; what is answered already is kept first.
 
-        Args:
-            turn: gets the results.
-            announce: keeps the message before anything runs; None: it is kept already.
+        ``announce`` keeps the message before anything runs; None: it is kept already.
         """
         turn.left = len(turn.calls)
         try:

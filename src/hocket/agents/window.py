@@ -72,11 +72,7 @@ class ContextWindow:
         self._tokens = None
 
     async def ask(self, context: list[BaseMessage], ask: Ask) -> tuple[AIMessage, list[BaseMessage]]:
-        """Return the model's answer, and the conversation as it was sent.
-
-        Raises:
-            ContextLengthExceeded: the model says that it is too long, and nothing more can be left out.
-        """
+        """Return the model's answer, and the conversation as it was sent: shorter, if need be and as far as can be."""
         if self._limit is not None and self.estimate(context) > self._limit:
             context, self.excess = await self._shorten(context, self._limit)
         while True:
@@ -118,15 +114,7 @@ _log = logging.getLogger("hocket.agents")
 
 
 class PrefixWatch:
-    """Compares each request of a run with the one before it.
-
-    Args:
-        run: is told of breaks.
-        warns: whether the log is told of the first break that nobody has asked for.
-
-    Attributes:
-        breaks: those found.
-    """
+    """Compares each request of a run with the one before it. It ``warns`` of the first break that nobody has asked for."""
 
     def __init__(self, run: ChainRun, *, warns: bool) -> None:
         self.breaks: list[PrefixBreak] = []
@@ -136,10 +124,9 @@ class PrefixWatch:
         self._compactions = self._finds = 0
 
     async def look(self, request: ModelRequest, compactions: int, finds: int, *, is_expected: bool) -> None:
-        """Compare a request that is about to be sent.
+        """Compare a request that is about to be sent, as the hooks of the agent have made it.
 
         Args:
-            request: as the hooks of the agent have made it.
             compactions: how often messages were made shorter in the run.
             finds: how often tools were found.
             is_expected: whether the run itself asks in another way now: for its last answer.

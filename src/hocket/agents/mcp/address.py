@@ -69,11 +69,7 @@ class ServerAddress(NamedTuple):
 
 
 def read_address(server: MCPServerLike) -> ServerAddress:
-    """Return the address of a server.
-
-    Raises:
-        InvalidInput: it is none.
-    """
+    """Return the address of a server, or refuse what is none."""
     if isinstance(server, ToolServer):
         return ServerAddress(f"the server {server.name!r}", lambda: nullcontext(server.sdk))
     if isinstance(server, Server | MCPServer):
@@ -96,15 +92,7 @@ def read_address(server: MCPServerLike) -> ServerAddress:
 
 
 def read_url(url: str, headers: Mapping[str, str] | None = None) -> ServerAddress:
-    """Return the address of a server of streamable HTTP.
-
-    Args:
-        url: of the server.
-        headers: sent with each request; never shown.
-
-    Raises:
-        InvalidInput: it is no URL of http or https, or a header has a line break or the like in it.
-    """
+    """Return the address of a server of streamable HTTP. ``headers`` are sent with each request, and never shown."""
     parse_url(url)
     for name, value in (headers or {}).items():
         if not (name + value).isprintable():

@@ -123,21 +123,13 @@ def mcp_tools(
 
 
 def check_timeout(timeout: object) -> None:
-    """Refuse a limit on time that is none.
-
-    Raises:
-        InvalidInput: it is not above 0.
-    """
+    """Refuse a limit on time that is none."""
     if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
         raise InvalidInput(f"timeout is {timeout!r}; it is seconds above 0, or None")
 
 
 def choose_tools(listed: Sequence[Tool], only: Collection[str] | None) -> list[Tool]:
-    """Return the tools that are wanted, by the server's names, each name once; None: all.
-
-    Raises:
-        InvalidInput: one that is wanted is not there.
-    """
+    """Return the tools that are wanted, by the server's names, each name once; None: all."""
     tools: dict[str, Tool] = {}
     for tool in listed:
         tools.setdefault(tool.name, tool)
@@ -149,14 +141,9 @@ def choose_tools(listed: Sequence[Tool], only: Collection[str] | None) -> list[T
 def make_tool(
     connection: ServerConnection, listed: Tool, name: str, *, defer: bool, server: str | None = None
 ) -> BaseTool | None:
-    """Return a tool of a server as hocket's; None, which is logged: its schema cannot be used.
+    """Return a tool of a server as hocket's, called ``name`` here; None, which is logged: its schema cannot be used.
 
-    Args:
-        connection: to the server.
-        listed: what the server says of it.
-        name: what it is called here.
-        defer: whether it says of itself that it may be shown later.
-        server: what the configuration calls the server; None: there is none.
+    ``server`` is what a configuration calls the server.
     """
     hints = listed.annotations
     metadata: Fields = {"mcp_name": listed.name}
@@ -197,21 +184,12 @@ _DIGITS, _MORE_DIGITS = 8, 32  # of a hash: few, unless somebody has looked for 
 
 
 def assign_names(names: Iterable[str], prefix: str = "") -> dict[str, str]:
-    """Return a name for each of a server's tools, by the server's name: different ones, of at most 64 characters.
-
-    Args:
-        names: the server's; different ones.
-        prefix: goes before each.
-    """
+    """Return names for a server's tools, behind ``prefix``, by the server's names; see `tell_apart`."""
     return tell_apart({name: prefix + (name or "tool") for name in names})
 
 
 def tell_apart(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return names of tools by their keys: what is wanted, made to fit, and different from one another in any case.
-
-    Args:
-        wanted: what each tool would be called, by a key that is its own.
-    """
+    """Return names of tools by keys of their own: what is wanted, made to fit, and different in any case."""
     cut = {key: re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST_TOOL_NAME] for key, name in wanted.items()}
     counts = Counter(cut.values())
     owners = Counter(name for key, name in cut.items() if name == wanted[key])

@@ -36,11 +36,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def load_file(path: str | os.PathLike[str]) -> Mapping[str, object]:
-    """Return what a JSON file holds. It blocks.
-
-    Raises:
-        InvalidInput: there is no such file, or it is no JSON object.
-    """
+    """Return what a JSON file holds, which is an object. It blocks."""
     try:
         loaded = cast(object, json.loads(Path(path).read_text(encoding="utf-8-sig")))
     except OSError as error:
@@ -54,15 +50,7 @@ def load_file(path: str | os.PathLike[str]) -> Mapping[str, object]:
 
 
 def read_addresses(config: Mapping[str, object]) -> dict[str, ServerAddress]:
-    """Return the addresses of the servers that are not disabled, by name, with variables of the environment filled in.
-
-    Args:
-        config: ``{"mcpServers": {name: {"command", "args", "env", "cwd"} or {"url", "headers"}}}``; each may have
-            ``disabled``, and ``type`` or ``transport``, which has to fit.
-
-    Raises:
-        InvalidInput: a key is missing, unknown or of the wrong type, or a variable has no value.
-    """
+    """Return the addresses of the servers that are not disabled, by name, with variables of the environment filled in."""
     for key in config:
         if key != _SERVERS:
             raise InvalidInput(

@@ -160,11 +160,7 @@ class _Session:
         return f"{self._address.shown} {self._why_ended}"
 
     def check_loop(self) -> None:
-        """Refuse another event loop than its own.
-
-        Raises:
-            InvalidInput: the one that runs is another one.
-        """
+        """Refuse another event loop than its own."""
         if current_token().native_token is not self._token.native_token:
             raise InvalidInput(
                 f"the connection to {self._address.shown} belongs to another event loop; await its tools in the loop "
@@ -284,25 +280,17 @@ class ServerConnection:
         self._is_closed = False
 
     async def open(self) -> list[Tool]:
-        """Connect, and return all tools that the server lists. They are those of later sessions, too.
-
-        Raises:
-            ToolServerUnavailable: the server cannot be started or reached, ends, or does not answer in time.
-        """
+        """Connect, and return all tools that the server lists. They are those of later sessions, too."""
         return await self._current.open()
 
     def stop(self) -> None:
-        """Begin to close it: requests that run end with an error. `aclose` waits for the end.
-
-        Raises:
-            InvalidInput: it belongs to another event loop, which has not ended it.
-        """
+        """Begin to close it: requests that run end with an error. `aclose` waits for the end."""
         for session in (self._current, *self._former):
             session.stop()
         self._is_closed = True
 
     async def aclose(self) -> None:
-        """Close it, from any task, any number of times. It raises what `stop` does."""
+        """Close it, from any task of its event loop, any number of times."""
         self.stop()
         for session in (self._current, *self._former):
             await session.wait_ended()
@@ -318,7 +306,6 @@ class ServerConnection:
             ToolServerUnavailable: the connection is closed, or goes meanwhile, or went too often.
             ToolTimeout: it took too long.
             ToolException: the server refuses it, or its answer is not what MCP, or the tool's schema, says.
-            InvalidInput: the connection belongs to another event loop.
         """
         with Alarm() as alarm:
             alarm.set(self._timeout)
@@ -361,16 +348,7 @@ class ServerConnection:
 
 
 async def read_pages(what: str, ask: _AskPage[P], take: Callable[[P], Sequence[T]]) -> list[T]:
-    """Return what is on all pages of a list; nothing, where the server has no such list.
-
-    Args:
-        what: is listed; for errors.
-        ask: asks for the page with a cursor.
-        take: returns what is on a page.
-
-    Raises:
-        ToolException: the list has no end, or is longer than anybody can use.
-    """
+    """Return what is on all pages of a list, ``what`` for errors; nothing, where the server has no such list."""
     found: list[T] = []
     size = 0
     cursors: set[str | None] = set()

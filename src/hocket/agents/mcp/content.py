@@ -61,11 +61,7 @@ _MEDIA: dict[str, Literal["image", "audio", "video", "file"]] = {"image": "image
 
 
 async def call_tool(client: Client, name: str, arguments: Fields) -> CallToolResult:
-    """Call a tool, without the SDK's check of the answer: a server's pattern can hold that up for ever.
-
-    Raises:
-        ToolException: the arguments are no JSON, or the server wants input that nobody gives.
-    """
+    """Call a tool, without the SDK's check of the answer: a server's pattern can hold that up for ever."""
     request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
     try:
         request.model_dump_json()
@@ -78,11 +74,7 @@ async def call_tool(client: Client, name: str, arguments: Fields) -> CallToolRes
 
 
 def check_result(result: CallToolResult, schema: Schema | None) -> None:
-    """Check structured content by the schema that the server has for it, in bounded time.
-
-    Raises:
-        ToolException: it does not fit, is missing, or the schema cannot be used.
-    """
+    """Check structured content by the schema that the server has for it, in bounded time."""
     if schema is None:
         return
     if result.structured_content is None:

@@ -60,11 +60,7 @@ class _MessageGate:
         self._held = bytearray()
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take some bytes, and return the messages that are whole.
-
-        Raises:
-            ValueError: one is too large.
-        """
+        """Take some bytes, and return the messages that are whole. Raises ValueError: one is too large."""
         start = max(0, len(self._held) - 3)
         self._held += chunk
         cut = max((place + len(end) for end in self._ends if (place := self._held.rfind(end, start)) >= 0), default=0)
@@ -138,10 +134,8 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 async def bound_response(response: httpx2.Response) -> None:
-    """Have a response of HTTP give bounded messages; a hook of the client's.
-
-    Raises:
-        httpx2.DecodingError: it is compressed, which was not asked for: nobody knows how large it is.
+    """Have a response of HTTP give bounded messages; a hook of the client's. A compressed one, which was not
+    asked for, is refused: nobody knows how large it is.
     """
     if response.headers.get("content-encoding", "identity") != "identity":
         raise httpx2.DecodingError("it sent a compressed answer, which was not asked for")
@@ -220,11 +214,8 @@ async def watch(
 ) -> AsyncGenerator[tuple[_Incoming, object]]:
     """Enter a transport, and give its streams, of which the incoming one gives answers alone.
 
-    Args:
-        transport: of the SDK.
-        on_end: called when nothing more comes, with the reason; "": the server has gone.
-        on_unreadable: called for a message that cannot be read: it may have been an answer.
-        on_tools: called with the result that lists tools, which it may change.
+    ``on_end`` is called when nothing more comes, with the reason ("": the server has gone), ``on_unreadable`` for a
+    message that cannot be read, and may have been an answer, ``on_tools`` with a result that lists tools, which it may change.
     """
     async with transport as (readable, writable):
         yield _Incoming(readable, writable, on_end, on_unreadable, on_tools), writable
