@@ -28,7 +28,7 @@ __all__ = [
     "FEEDBACK",
     "ModelCaller",
     "bind_tools",
-    "choose_format",
+    "choose_text_format",
     "leaves_cache_open",
     "list_models",
     "list_profiles",
@@ -202,8 +202,8 @@ def bind_tools(
     return cast("Runnable[Any, AIMessage]", bind([*tools], tool_choice=tool_choice))
 
 
-def choose_format(style: object, model: Runnable[Any, Any], tools: Sequence[OfferedTool]) -> TextFormat | None:
-    """Return the format of the text style, or None for native calls; a style that is none, or not the model's, is refused."""
+def choose_text_format(style: object, model: Runnable[Any, Any], tools: Sequence[OfferedTool]) -> TextFormat | None:
+    """Return the format of the text style, or None for native calls; what the model cannot is refused."""
     if style not in ("auto", "native", "react"):
         if not all(hasattr(style, name) for name in ("stop", "render", "read", "stream_filter")):
             raise InvalidInput(f"style is {style!r}; it is 'auto', 'native', 'react' or a ReActFormat")

@@ -18,7 +18,7 @@ from hocket.agents.deferral import Deferral, ToolSearch, plan_deferral
 from hocket.agents.events import AgentEvent
 from hocket.agents.limits import AgentLimits, LimitPolicy
 from hocket.agents.middleware import AgentMiddleware, OfferedTool, ToolLike
-from hocket.agents.model_call import choose_format, leaves_cache_open, list_models
+from hocket.agents.model_call import choose_text_format, leaves_cache_open, list_models
 from hocket.agents.skills import SkillTool
 from hocket.agents.structured import AnswerFormat, read_answer_format
 from hocket.agents.text_format import TextFormat
@@ -229,7 +229,7 @@ class AgentPlan:
         made: Model = init_chat_model(model) if isinstance(model, str) else check_kind("model", model, Runnable)  # pyright: ignore[reportUnknownVariableType]  # `isinstance` forgets its types
         all_hosted = [*self.hosted, *hosted]
         offered: list[OfferedTool] = [*tools.values(), *(answer.tools if answer else ()), *all_hosted]
-        chosen = choose_format(self.style, made, offered)
+        chosen = choose_text_format(self.style, made, offered)
         deferral = plan_deferral(self.search, tools, all_hosted, made, is_text=chosen is not None)
         if deferral is not None:
             tools[deferral.finder.name] = deferral.finder

@@ -215,7 +215,7 @@ async def watch(
     """Enter a transport, and give its streams, of which the incoming one gives answers alone.
 
     ``on_end`` is called when nothing more comes, with the reason ("": the server has gone), ``on_unreadable`` for a
-    message that cannot be read, and may have been an answer, ``on_tools`` with a result that lists tools, which it may change.
+    message that cannot be read, and may have been an answer, ``on_tools`` with a list of tools, which it may change.
     """
     async with transport as (readable, writable):
         yield _Incoming(readable, writable, on_end, on_unreadable, on_tools), writable
