@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 from pydantic import PrivateAttr
 
 from hocket._runtime.mode import ASYNC, Mode
-from hocket._runtime.stream import Producer, Sink
+from hocket._runtime.stream import Producer, Sink, deliver
 from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
 from hocket.agents.limits import AgentLimits
@@ -247,8 +247,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         agent_run = AgentRun[Output](plan, call, run, sink)
         work = functools.partial(agent_run.execute, asked)
         result = await run.execute(input, work, lambda: sink is not None and sink.closed)
-        if sink is not None and (waiting := sink.put(EndEvent(result=result))) is not None:
-            await waiting
+        await deliver(sink, EndEvent(result=result))
         return result
 
 

@@ -25,7 +25,7 @@ from hocket.messages import AIMessage, BaseMessage, ToolMessage
 from hocket.messages.base import Content, copy_containers, copy_message
 from hocket.messages.content import Fields
 from hocket.messages.roles import Role, calls_of, roles_of
-from hocket.tools.result_messages import cut_content, cut_result
+from hocket.tools.result_messages import add_note, cut_content, cut_result
 
 __all__ = ["Compaction", "compact", "count_tokens_by_bytes"]
 
@@ -212,9 +212,7 @@ class _Plan:
             if bool(message.response_metadata.get(_CUT)) is not once_more:
                 continue
             if once_more and self._cut is cut_result:  # which would count what is left out of what is left
-                rest, _ = cut_content(message.content, 0)
-                left = _LEFT_OUT if isinstance(rest, str) else [*rest, {"type": "text", "text": _LEFT_OUT}]
-                short = message.model_copy(update={"content": left})
+                short = add_note(message, _LEFT_OUT, content=cut_content(message.content, 0)[0])
             else:
                 short = self._cut(message, 0 if once_more else _RESULT_CHARS)
             if short is not message:

@@ -12,7 +12,7 @@ import anyio.lowlevel
 
 from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Sink
+from hocket._runtime.stream import Sink, deliver
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
@@ -224,7 +224,7 @@ class AgentRun(Generic[Output]):
         """Show the model its reply, and what is wrong with it. Neither is part of the conversation that is stored."""
         self._record.is_asking = False
         self._context = [*self._context, *make_feedback(reply, feedback, self._limits.unreadable_chars)]
-        await self._tell(UnreadableEvent(step=self._progress.step, reply=reply, feedback=feedback))
+        await deliver(self._sink, UnreadableEvent(step=self._progress.step, reply=reply, feedback=feedback))
 
     async def _take_answer(self, reply: AIMessage) -> AgentResult[Output] | None:
         """Take a reply without calls; return None where the model is to be asked again."""
@@ -242,7 +242,7 @@ class AgentRun(Generic[Output]):
     async def _add_answer(self, reply: AIMessage) -> None:
         self._context.append(reply)
         await self._record.add_answer(reply)
-        await self._tell(MessageEvent(step=self._progress.step, message=reply))
+        await deliver(self._sink, MessageEvent(step=self._progress.step, message=reply))
 
     # -- the calls of an answer
 
@@ -340,7 +340,7 @@ class AgentRun(Generic[Output]):
 
     async def _pause(self, waiting: list[ToolCall]) -> AgentResult[Output]:
         for call in waiting:
-            await self._tell(PausedEvent(step=self._progress.step, call=call))
+            await deliver(self._sink, PausedEvent(step=self._progress.step, call=call))
         return self._make_result("paused", None, waiting)
 
     async def _finish(self, stop: StopReason, output: Any) -> AgentResult[Output]:
@@ -351,9 +351,18 @@ class AgentRun(Generic[Output]):
         return self._make_result(stop, output)
 
     def _make_result(self, stop: StopReason, output: Any, pending: Sequence[ToolCall] = ()) -> AgentResult[Output]:
-        found = self._window.excess, self._watch.breaks
-        return self._progress.make_result(stop, cast("Output | None", output), pending, *found)
-
-    async def _tell(self, event: AgentEvent) -> None:
-        if self._sink is not None and (waiting := self._sink.put(event)) is not None:
-            await waiting
+        progress, record = self._progress, self._record
+        return AgentResult(
+            output=cast("Output | None", output),
+            stop=stop,
+            new_messages=[*record.messages, *record.question],  # the question, though nobody answered it
+            past=progress.before.messages,
+            pending=[*pending],
+            usage=progress.usage.total,
+            usage_unknown=progress.usage.unknown,
+            model_calls=progress.model_calls,
+            tool_calls=progress.tool_calls,
+            excess_tokens=self._window.excess,
+            prefix_breaks=[*self._watch.breaks],
+            decided=progress.decided,
+        )

@@ -15,7 +15,7 @@ from hocket.errors.hints import excerpt
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.stores import BaseStore
 from hocket.tools import InjectedToolArg, tool
-from hocket.tools.result_messages import cut_content, cut_result
+from hocket.tools.result_messages import add_note, cut_content, cut_result
 
 __all__ = ["INJECTED", "OFFLOADED", "Offload", "read_result"]
 
@@ -70,9 +70,7 @@ class Offload:
             if id not in self._ids:
                 self._unsaved[id] = whole
         note = f"\n[Cut here. {read_result.name}(id={id!r}, start={limit}) reads on, find='...' searches.]"
-        noted = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]
-        metadata = {**message.response_metadata, OFFLOADED: id}
-        return message.model_copy(update={"content": noted, "response_metadata": metadata})
+        return add_note(message, note, content=content, **{OFFLOADED: id})
 
     def cut_old(self, message: ToolMessage, limit: int) -> ToolMessage:
         """Do as `cut`, with a quarter of the characters: what is kept whole need not show as much of itself."""

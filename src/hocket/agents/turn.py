@@ -14,19 +14,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Sink
+from hocket._runtime.stream import Sink, deliver
 from hocket.agents.calls import UNKNOWN, ToolTurn
 from hocket.agents.events import AgentEvent, ToolEndEvent, ToolStartEvent
-from hocket.agents.limits import RepeatCounter, RunUsage, StopReason, find_usages
+from hocket.agents.limits import RepeatCounter, RunUsage, find_usages
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.model_call import FEEDBACK
 from hocket.agents.plan import AgentCall
-from hocket.agents.result import AgentResult, AgentStep, make_action
+from hocket.agents.result import AgentStep, make_action
 from hocket.agents.state import RunRecord, RunState, is_valid
 from hocket.agents.structured import AnswerFormat
 from hocket.errors import ContentFiltered, LLMError, OutputParserException
 from hocket.language_models.structured.answers import find_obstacle
-from hocket.message_toolkit.prefix import PrefixBreak
 from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.base import copy_containers
@@ -36,6 +35,7 @@ from hocket.runnables.batch import Batch
 from hocket.runnables.chain_run import ChainRun
 from hocket.runnables.config import merge_configs
 from hocket.tools.call_runner import Call, CallRunner
+from hocket.tools.result_messages import add_note
 from hocket.tools.runtime import Runtime
 
 __all__ = ["RunProgress", "TurnRunner", "is_broken_off", "is_paused", "read_answer"]
@@ -87,6 +87,7 @@ class RunProgress:
         step: the number of the model's call.
         model_calls, tool_calls: of this call of the agent.
         is_closing: whether the model is asked for its last answer.
+        decided: the calls in the history that `Resume` decided, with their results.
     """
 
     def __init__(self, call: AgentCall, config: RunnableConfig) -> None:
@@ -99,9 +100,9 @@ class RunProgress:
         self.model_calls: int = 0
         self.tool_calls: int = 0
         self.is_closing: bool = False
+        self.decided: list[AgentStep] = []
         self._call = call
         self._limits = call.limits
-        self._decided: list[AgentStep] = []
         self._repeats = RepeatCounter()
         self._repeated = 0
 
@@ -138,7 +139,7 @@ class RunProgress:
         """Return the last result of a turn, with a note if the model goes round in circles."""
         self._count_calls(turn.calls, [*turn.results.values(), last])
         most = self._limits.repeats
-        return _add_note(last, RepeatCounter.describe(self._repeated)) if most and self._repeated >= most else last
+        return add_note(last, RepeatCounter.describe(self._repeated)) if most and self._repeated >= most else last
 
     def is_in_circles(self, turn: ToolTurn, results: Sequence[ToolMessage]) -> bool:
         """Whether the model goes on in circles although it was told."""
@@ -155,40 +156,14 @@ class RunProgress:
         most, said = self._limits.repeats, self._repeats.add_reply(reply.text)
         return most is not None and said >= most and _is_silent(reply)
 
-    # -- the result
-
     def keep_decided(self, turn: ToolTurn, calls: Sequence[Call]) -> None:
         """Keep the calls of a message in the history that were answered now, as they were run."""
         ran = {call["id"]: call for call in turn.calls}
-        self._decided = [
+        self.decided = [
             AgentStep(make_action(one, turn.message), result.text)
             for call in calls
             if is_valid(one := ran.get(call["id"], call)) and (result := turn.results.get(call["id"] or ""))
         ]
-
-    def make_result(
-        self,
-        stop: StopReason,
-        output: Output | None,
-        pending: Sequence[ToolCall],
-        excess_tokens: int,
-        prefix_breaks: Sequence[PrefixBreak],
-    ) -> AgentResult[Output]:
-        """Return the result of the run."""
-        return AgentResult(
-            output=output,
-            stop=stop,
-            new_messages=[*self.record.messages, *self.record.question],  # the question, though nobody answered it
-            past=self.before.messages,
-            pending=[*pending],
-            usage=self.usage.total,
-            usage_unknown=self.usage.unknown,
-            model_calls=self.model_calls,
-            tool_calls=self.tool_calls,
-            excess_tokens=excess_tokens,
-            prefix_breaks=[*prefix_breaks],
-            decided=self._decided,
-        )
 
 
 class TurnRunner:
@@ -242,19 +217,19 @@ class TurnRunner:
     async def _run_call(self, turn: ToolTurn, call: Call) -> None:
         if self._tells_actions and is_valid(call):
             await self._run.tell("on_agent_action", make_action(call, turn.message))
-        await self._tell(ToolStartEvent(step=turn.step, call=call))
+        await deliver(self._sink, ToolStartEvent(step=turn.step, call=call))
         began = time.perf_counter()
         turn.started.add(call["id"] or "")
         result = await self._get_result(turn, call)
         seconds = time.perf_counter() - began
         result = self._keep_result(turn, result)
         await self._record.add_results([result])
-        await self._tell(ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds))
+        await deliver(self._sink, ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds))
 
     def _keep_result(self, turn: ToolTurn, result: ToolMessage) -> ToolMessage:
         note = turn.notes.get(result.tool_call_id)
         if note is not None:
-            result = _add_note(result, note)
+            result = add_note(result, note)
         turn.left -= 1
         if not turn.left:
             result = self._progress.note_repetition(turn, result)
@@ -278,10 +253,6 @@ class TurnRunner:
         tool = request.tool or self._runner.get_tool(call["name"])
         return await self._runner.answer_by(tool, call, request.failures)
 
-    async def _tell(self, event: AgentEvent) -> None:
-        if self._sink is not None and (waiting := self._sink.put(event)) is not None:
-            await waiting
-
     async def _cancel(self, turn: ToolTurn, calls: Sequence[Call]) -> None:
         """Answer those of the calls that were not finished: the run is over. One that waited before it waits on.
 
@@ -299,10 +270,3 @@ class TurnRunner:
                 turn.answer(call, f"{call['name']} was cancelled before it was run.", "cancelled")
         with contextlib.suppress(Exception):  # of the store: what ended the run is what its caller has to know
             await ASYNC.finish_within_grace(self._record.add_results(list(turn.results.values())))
-
-
-def _add_note(message: ToolMessage, note: str) -> ToolMessage:
-    """Return a result with a note behind it."""
-    content = message.content
-    changed = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]
-    return message.model_copy(update={"content": changed})

@@ -124,8 +124,7 @@ def measure_prefix(before: SentPrompt, after: SentPrompt) -> tuple[int, int]:
 def _write(prompt: SentPrompt) -> Iterator[str]:
     """Yield a prompt in pieces."""
     yield json.dumps([_list_tools(prompt.tools), _find_prompted(prompt.options)], default=str)
-    for message in prompt.messages:
-        yield json.dumps(_drop_marks(_get_sent(message)), default=str, ensure_ascii=False)
+    yield from map(_write_sent, prompt.messages)
 
 
 # -- what stands before the messages

@@ -10,10 +10,9 @@ from hocket.runnables.base import AnyRunnable
 from hocket.tools.arguments import ArgsSchema
 from hocket.tools.base import BaseTool
 from hocket.tools.from_runnable import convert_runnable_to_tool
-from hocket.tools.function_tool import get_docstring, get_function_name
 from hocket.tools.signature import is_async
 from hocket.tools.simple import Tool
-from hocket.tools.structured import StructuredTool
+from hocket.tools.structured import StructuredTool, get_docstring, get_function_name
 
 __all__ = ["tool"]
 

@@ -22,12 +22,12 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.tools.arguments import make_arguments
 from hocket.tools.base import BaseTool
 from hocket.tools.docstrings import can_parse
-from hocket.tools.function_tool import get_docstring
 from hocket.tools.inferred import create_schema_from_function
 from hocket.tools.json_schema import make_json_schema, simplify_schema
 from hocket.tools.names import check_name, is_tool_name
 from hocket.tools.signature import Memo
 from hocket.tools.simple import Tool
+from hocket.tools.structured import get_docstring
 
 __all__ = [
     "FunctionDescription",

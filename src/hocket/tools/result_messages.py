@@ -16,6 +16,7 @@ from hocket.tools.arguments import JSON_SCHEMA
 
 __all__ = [
     "ERROR_KIND",
+    "add_note",
     "cut_content",
     "cut_result",
     "explain_validation_error",
@@ -58,11 +59,15 @@ def make_error_message(content: object, call_id: str | None, name: str | None, k
 def cut_result(message: ToolMessage, limit: int) -> ToolMessage:
     """Return a result of at most ``limit`` characters of text, with a note of what is left out; the artifact stays."""
     content, missing = cut_content(message.content, limit)
-    if not missing:
-        return message
-    note = _note_cut(missing)
-    noted = content + note if isinstance(content, str) else [*content, {"type": "text", "text": note}]
-    return message.model_copy(update={"content": noted})
+    return add_note(message, _note_cut(missing), content=content) if missing else message
+
+
+def add_note(message: ToolMessage, note: str, *, content: Content | None = None, **metadata: object) -> ToolMessage:
+    """Return a result with a note behind it, perhaps behind other content, and with further metadata."""
+    said = message.content if content is None else content
+    noted = said + note if isinstance(said, str) else [*said, {"type": "text", "text": note}]
+    facts = {**message.response_metadata, **metadata}
+    return message.model_copy(update={"content": noted, "response_metadata": facts})
 
 
 def cut_content(content: Content, limit: int) -> tuple[Content, int]:

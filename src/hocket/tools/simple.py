@@ -5,8 +5,8 @@ from typing import Any, Self, cast
 
 from hocket.errors import InvalidInput, ToolException
 from hocket.tools.arguments import ArgsSchema, Arguments, make_arguments
-from hocket.tools.function_tool import FunctionTool
 from hocket.tools.signature import read_signature
+from hocket.tools.structured import FunctionTool
 
 __all__ = ["ONE_ARGUMENT", "Tool"]
 

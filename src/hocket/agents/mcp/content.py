@@ -31,7 +31,7 @@ from hocket.errors import InvalidInput, ToolException
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.tools import BaseTool
-from hocket.tools.function_tool import FunctionTool
+from hocket.tools.structured import FunctionTool
 
 __all__ = [
     "LARGEST_MEDIA",

@@ -4,6 +4,7 @@ They are started at once, for a file has a dozen, of which some take seconds. Wh
 all together: `name_tool` of two servers can be one name, and a server must not take the place of another's tool.
 """
 
+import functools
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from os import PathLike
@@ -52,10 +53,9 @@ class MCPServers(AsyncClosing):
         self.unavailable: dict[str, ToolServerUnavailable] = {}
         self._path = config if isinstance(config, str | PathLike) else None
         self._only = None if only is None else frozenset(only)
-        self._timeout = timeout
         self._defer = defer
         self._skips = skips
-        self._reconnect = reconnect
+        self._connect = functools.partial(ServerConnection, timeout=timeout, reconnect=reconnect)
         self._addresses = self._choose(read_addresses(config)) if isinstance(config, Mapping) else None
         self._connections: dict[str, ServerConnection] = {}
 
@@ -65,10 +65,7 @@ class MCPServers(AsyncClosing):
             raise InvalidInput("servers are entered once; call mcp_servers again")
         if self._path is not None:
             self._addresses = self._choose(read_addresses(await ASYNC.call_sync(load_file, self._path)))
-        addresses = self._addresses or {}
-        self._connections = {
-            name: ServerConnection(address, self._timeout, self._reconnect) for name, address in addresses.items()
-        }
+        self._connections = {name: self._connect(address) for name, address in (self._addresses or {}).items()}
         try:
             self._make_tools(await self._open())
         except BaseException:
@@ -153,11 +150,9 @@ class MCPServers(AsyncClosing):
             for tool in choose_tools(listed.get(server, ()), None)
         }
         names = tell_apart({key: f"{server}_{tool.name or 'tool'}" for key, (server, tool) in found.items()})
-        made = [
-            make_tool(self._connections[server], tool, names[key], defer=self._defer, server=server)
-            for key, (server, tool) in found.items()
-        ]
-        self.tools += [tool for tool in made if tool is not None]
+        for key, (server, tool) in found.items():
+            if made := make_tool(self._connections[server], tool, names[key], defer=self._defer, server=server):
+                self.tools.append(made)
 
     def _get(self, server: str) -> ServerConnection:
         if server in self.unavailable:

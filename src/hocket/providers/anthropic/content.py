@@ -69,14 +69,12 @@ def encode_content(message: BaseMessage, deferred: frozenset[str] = frozenset())
 def _encode_result(message: ToolMessage, blocks: list[Fields], deferred: frozenset[str]) -> Fields:
     if not message.tool_call_id:
         raise InvalidInput("a tool message names no tool call; give it the tool_call_id that it answers")
-    content: str | list[Fields]
-    if isinstance(message.content, str):
-        content = message.content
-    else:
-        content = [block if _is_known(block, deferred) else _name_tool(block) for block in blocks]
+    content: str | list[Fields] = [block if _is_known(block, deferred) else _name_tool(block) for block in blocks]
     found = [name for name in message.response_metadata.get(FOUND_TOOLS) or () if name in deferred]
     if found and message.status != "error":
         content = [{"type": "tool_reference", "tool_name": name} for name in found]
+    elif isinstance(message.content, str):
+        content = message.content
     result: Fields = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}
     if message.status == "error":
         result["is_error"] = True
@@ -96,21 +94,11 @@ def _name_tool(block: FieldsView) -> Fields:
 
 def _keep_known(block: Fields, deferred: frozenset[str]) -> Fields:
     """Return what the API's own search found without references to tools that the request lacks."""
-    content: object = block.get("content")
-    if (
-        block["type"] != "tool_search_tool_result"
-        or not isinstance(content, Mapping)
-        or "tool_references" not in content
-    ):
+    found: object = block.get("content")
+    if block["type"] != "tool_search_tool_result" or not isinstance(found, Mapping) or "tool_references" not in found:
         return block
-    result = cast(FieldsView, content)
-    return {
-        **block,
-        "content": {
-            **result,
-            "tool_references": [one for one in result["tool_references"] if _is_known(one, deferred)],
-        },
-    }
+    known = [one for one in cast(FieldsView, found)["tool_references"] if _is_known(one, deferred)]
+    return {**block, "content": {**cast(FieldsView, found), "tool_references": known}}
 
 
 def _is_unsigned(part: Fields) -> bool:
