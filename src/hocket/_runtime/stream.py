@@ -26,7 +26,7 @@ from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
 
-__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "deliver", "finish_streams"]
+__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "finish_streams"]
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -48,12 +48,6 @@ class Sink(Protocol[T_contra]):
 
 
 Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
-
-
-async def deliver(sink: Sink[T] | None, item: T) -> None:
-    """Hand one item to a sink, and wait until its consumer has caught up; without a sink nobody wants it."""
-    if sink is not None and (waiting := sink.put(item)) is not None:
-        await waiting
 
 
 class _Channel(Generic[T]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 from pydantic import PrivateAttr
 
 from hocket._runtime.mode import ASYNC, Mode
-from hocket._runtime.stream import Producer, Sink, deliver
+from hocket._runtime.stream import Producer, Sink
 from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
 from hocket.agents.limits import AgentLimits
@@ -25,6 +25,7 @@ from hocket.agents.plan import (
     find_overrides,
 )
 from hocket.agents.result import AgentResult
+from hocket.agents.turn import deliver
 from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.errors import InvalidInput, ToolException
 from hocket.runnables import Runnable, RunnableConfig, ensure_config

@@ -12,7 +12,7 @@ import anyio.lowlevel
 
 from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Sink, deliver
+from hocket._runtime.stream import Sink
 from hocket.agents.approval import Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
@@ -24,7 +24,7 @@ from hocket.agents.plan import AgentCall, RunPlan, coerce_prompt
 from hocket.agents.result import AgentFinish, AgentResult
 from hocket.agents.state import CallIds, RunState, read_state, split_question
 from hocket.agents.text_format import make_feedback
-from hocket.agents.turn import RunProgress, TurnRunner, is_broken_off, is_paused, read_answer
+from hocket.agents.turn import RunProgress, TurnRunner, deliver, is_broken_off, is_paused, read_answer
 from hocket.agents.window import ContextWindow, OfferedTools, PrefixWatch
 from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
 from hocket.message_toolkit.repair import is_empty, with_calls

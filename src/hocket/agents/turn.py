@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Sink, deliver
+from hocket._runtime.stream import Sink
 from hocket.agents.calls import UNKNOWN, ToolTurn
 from hocket.agents.events import AgentEvent, ToolEndEvent, ToolStartEvent
 from hocket.agents.limits import RepeatCounter, RunUsage, find_usages
@@ -38,11 +38,17 @@ from hocket.tools.call_runner import Call, CallRunner
 from hocket.tools.result_messages import add_note
 from hocket.tools.runtime import Runtime
 
-__all__ = ["RunProgress", "TurnRunner", "is_broken_off", "is_paused", "read_answer"]
+__all__ = ["RunProgress", "TurnRunner", "deliver", "is_broken_off", "is_paused", "read_answer"]
 
 Output = TypeVar("Output")
 
 _EMPTY = "Your reply was empty. Call a tool, or give your answer."
+
+
+async def deliver(sink: Sink[AgentEvent] | None, event: AgentEvent) -> None:
+    """Hand an event to a sink, and wait until its consumer has caught up; without a sink nobody wants it."""
+    if sink is not None and (waiting := sink.put(event)) is not None:
+        await waiting
 
 
 def is_broken_off(error: BaseException) -> bool:
