@@ -383,7 +383,7 @@ async def test_full_batches_are_submitted_one_after_another(out: Path, monkeypat
         served.server.batches.disturb("create", full, times=100)
         report = await served.run(rows(), model=model, wait=400, max_concurrency=5)  # type: ignore[arg-type]
         assert isinstance(report.stopped, BatchPending)
-        assert report.pending <= 100
+        assert report.pending <= 100 + 5  # two batches, and the row that each worker holds
         assert taken < 500
 
 
