@@ -15,7 +15,6 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket.batch import BatchBusy, BatchFileFailed, BatchPending, acancel_batch, read_batch, run_batch
 from hocket.batch.journal import read_open_batches
@@ -604,7 +603,7 @@ async def test_a_live_call_at_the_same_time_is_a_call_of_its_own(out: Path) -> N
             replies.append((await model.ainvoke("row 0")).text)
 
         async def take() -> None:
-            assert await take_request(model, "row 0", BatchPlace("", "file-0", 0)) is not None
+            assert await take_request(model, "row 0") is not None
 
         async with anyio.create_task_group() as tasks:
             for one in (take, ask, take, ask):
