@@ -22,6 +22,10 @@ def run_calls(**limits: Any) -> object:
     return asyncio.run(arun_tool_calls([], [add], **limits))
 
 
+def say(text: str) -> str:
+    return text
+
+
 def use_mcp(**options: Any) -> object:
     """Make tools of a server, which is not started."""
     from hocket.agents.mcp import mcp_tools
@@ -45,7 +49,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "question": (lambda: create_agent(MODEL).invoke(" "), "the question is empty; give a text, or messages"),
     "sync": (lambda: StructuredTool.from_function(lambda: 1, name="a"), "a has no description: give its function"),
-    "docstring": (lambda: tool(infer_schema=False)(lambda x: x), "needs a description where infer_schema=False: tool"),
+    "docstring": (lambda: tool(infer_schema=False)(say), "needs a description where infer_schema=False: tool"),
     "schema": (
         lambda: convert_to_json_schema({"type": "web_search"}),
         "which a server runs, has no JSON schema; leave it",
@@ -70,10 +74,11 @@ async def test_a_decision_that_says_too_much() -> None:
     history = InMemoryChatMessageHistory()
     agent = create_agent(model, [add], interrupt_on=["add"])
     await agent.ainvoke("go", history=history)
-    for decision, text in (
+    decisions: list[tuple[dict[str, Any], str]] = [
         ({"type": "approve", "why": "fine"}, "has no 'why'; it takes nothing but its type"),
         ({"type": "edit", "args": {}, "why": ""}, "has no 'why'; it takes args, message"),
-    ):
+    ]
+    for decision, text in decisions:
         with pytest.raises(InvalidInput, match=text):
             await agent.ainvoke(Resume({"1": decision}), history=history)
 

@@ -93,11 +93,9 @@ async def test_a_tool_that_defers_itself_goes_out_as_the_agent_finds_it(native: 
         """Tell the tide."""
         return f"high at {place}"
 
-    script = [
-        Reply(tool_calls=[{**FIND, "args": {"names": ["tide"]}}]),
-        Reply(tool_calls=[{**CALL, "args": {"place": "Brest"}}]),
-    ]
-    async with serve(PROVIDERS["anthropic"].format, [*script, Reply("High.")]) as server:
+    turns: Any = [{**FIND, "args": {"names": ["tide"]}}, {**CALL, "args": {"place": "Brest"}}]
+    script = [*(Reply(tool_calls=[turn]) for turn in turns), Reply("High.")]
+    async with serve(PROVIDERS["anthropic"].format, script) as server:
         model = ChatAnthropic(model="claude-sonnet-4-5", api_key="k", base_url=server.url)
         agent = create_agent(model, [tide], defer=ToolSearch(embeddings=None, native=native))
         assert (await agent.ainvoke("?")).output == "High."

@@ -98,7 +98,7 @@ def plan_deferral(
     named = () if isinstance(search.defer, bool | str) else search.defer
     deferred = {name: tool for name, tool in able.items() if is_all or name in named or (tool.extras or {}).get(DEFER)}
     reader = tools.get(LOAD_SKILL)
-    skills = reader.list_unseen() if isinstance(reader, SkillTool) else {}
+    skills: Mapping[str, Skill] = reader.list_unseen() if isinstance(reader, SkillTool) else {}
     if not deferred and not skills:
         return None
     if FIND_TOOLS in tools:

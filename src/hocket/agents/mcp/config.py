@@ -116,7 +116,7 @@ def _check_value(place: str, value: object, kind: type) -> None:
     held = cast("dict[str, object]", value).values() if isinstance(value, dict) else value
     inside = cast("Iterable[object]", held) if isinstance(value, dict | list) else ()
     if not isinstance(value, kind) or not all(isinstance(one, str) for one in inside):
-        raise InvalidInput(f"{place} is not {_WORDS[kind]}, but of the type {type(value).__name__}")
+        raise InvalidInput(f"{place} is not {_WORDS[kind]}")
 
 
 def _fill(place: str, value: object) -> object:

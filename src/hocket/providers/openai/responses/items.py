@@ -5,8 +5,17 @@ from hocket.messages.content import KNOWN_BLOCK_TYPES, FieldsView
 __all__ = ["is_item"]
 
 _NEEDED = {"message": "content", "reasoning": "summary", "function_call": "call_id", "custom_tool_call": "call_id"}
-_ITEMS = {"mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "item_reference", "program"}
-_ITEMS |= {"tool_search_output"}
+_ITEMS = frozenset(
+    [
+        "mcp_list_tools",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "compaction",
+        "item_reference",
+        "program",
+        "tool_search_output",
+    ]
+)
 
 
 def is_item(part: FieldsView) -> bool:
