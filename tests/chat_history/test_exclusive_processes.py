@@ -166,6 +166,7 @@ async def test_a_killed_waiter_leaves_nothing(store: Store) -> None:
         pass
 
 
+@pytest.mark.one_of(2)
 async def test_a_child_does_not_keep_the_lock_of_its_killed_parent(store: Store) -> None:
     """A forked child has copies of all that is open, and goes on."""
     holder = _start(

@@ -48,6 +48,7 @@ def _run(package: str, loop: str, before: str = "") -> list[str]:
     return [*done.stdout.splitlines(), done.stderr.strip().rpartition("\n")[2]]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.parametrize("package", DRIVERS)
 def test_a_limit_and_a_budget_that_are_made_in_a_loop_have_a_thread_import_the_driver(package: str, loop: str) -> None:
