@@ -127,6 +127,7 @@ def test_a_text_without_a_separator_takes_linear_time(length: str) -> None:
     assert_linear(lambda count: splitter.split_text("x" * count), 40_000 if length != "characters" else 4_000_000)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("keep", [True, "end", False])
 @pytest.mark.parametrize("line", ["a ", "a", "\n", "word word\n\n", "\n\n\nx"])
 def test_long_texts_take_linear_time(line: str, keep: Any) -> None:
