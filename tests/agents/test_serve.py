@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
 from hocket import ScriptedChatModel, Turn
-from hocket.agents import AgentLimits, create_agent, react_app
+from hocket.agents import AgentLimits, InfluencePolicy, create_agent, react_app
 from hocket.agents.serve import ASGIApp, Language
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.messages import AIMessage, ToolMessage
@@ -325,9 +325,10 @@ def test_bad_options_are_refused(make_agent: MakeAgent, options: dict[str, Any],
 
 
 def test_only_an_agent_that_never_pauses_is_served(make_agent: MakeAgent):
-    """A request cannot wait for a person."""
-    agent, model = make_agent(["hi"], interrupt_on=["pay"])
-    with pytest.raises(InvalidInput, match="interrupt_on"):
-        react_app(agent)
+    """A request cannot wait for a person, whether a rule has calls wait or a middleware."""
+    for options in ({"interrupt_on": ["pay"]}, {"middleware": [InfluencePolicy(["pay"])]}):
+        agent, model = make_agent(["hi"], **options)
+        with pytest.raises(InvalidInput, match="may wait for a person"):
+            react_app(agent)
     with pytest.raises(InvalidInput, match="create_agent"):
         react_app(model)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """How much of the tests runs: at each change one of each kind, and everything at night.
 
-`HOCKET_TESTS=all` (`scripts/nightly`) runs every case. `HOCKET_TESTS=quick` (`scripts/test --quick`) looks for fewer examples.
+`HOCKET_TESTS=all` (`scripts/nightly`) runs every case; `HOCKET_TESTS=quick` (`scripts/test --quick`) has fewer examples.
 """
 
 import os

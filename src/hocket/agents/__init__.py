@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ToolStartEvent,
         UnreadableEvent,
     )
+    from hocket.agents.influence import InfluencePolicy
     from hocket.agents.limits import AgentLimits
     from hocket.agents.mcp.servers import mcp_servers as mcp_servers
     from hocket.agents.middleware import AgentMiddleware, ModelRequest, ToolCallRequest
@@ -56,6 +57,7 @@ _LATER = {
     "deferral": "ToolSearch",
     "events": "AgentEvent AgentStream ChunkEvent EndEvent MessageEvent PausedEvent ToolEndEvent ToolStartEvent "
     "UnreadableEvent",
+    "influence": "InfluencePolicy",
     "limits": "AgentLimits",
     "mcp.servers": "mcp_servers",
     "middleware": "AgentMiddleware ModelRequest ToolCallRequest",
@@ -81,6 +83,7 @@ __all__ = [
     "AgentStream",
     "ChunkEvent",
     "EndEvent",
+    "InfluencePolicy",
     "LimitReached",
     "MessageEvent",
     "ModelRequest",

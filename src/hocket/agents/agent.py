@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
@@ -12,6 +12,7 @@ from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Producer, Sink
 from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
+from hocket.agents.influence import UNTRUSTED, note_reading
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
 from hocket.agents.middleware import NO_RUNTIME
@@ -28,6 +29,7 @@ from hocket.agents.result import AgentResult
 from hocket.agents.turn import deliver
 from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.errors import InvalidInput, ToolException
+from hocket.messages import BaseMessage, HumanMessage
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
 from hocket.tools import BaseTool, StructuredTool
@@ -69,7 +71,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     @property
     def may_pause(self) -> bool:
         """Whether a run may end before it is done, since a call waits for a person."""
-        return bool(self._plan.approvals)
+        return bool(self._plan.approvals) or any(one.may_pause for one in self._plan.middleware)
 
     @property
     def context_schema(self) -> ContextSchema | None:
@@ -186,8 +188,8 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         """
         if self.may_pause:
             raise InvalidInput(
-                "an agent with interrupt_on cannot be a tool: nobody could be asked while the tool runs; make it "
-                "without, and name the tool in interrupt_on of the agent that has it"
+                "an agent whose calls may wait for a person cannot be a tool: nobody could be asked while it runs; make it "
+                "without interrupt_on, and name the tool in interrupt_on of the agent that has it"
             )
         name = name or self.name
         if not name or not description:
@@ -244,6 +246,10 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         call = replace(call, context=self.check_context(call.context))
         plan = await self._plan.prepare(options, replaced)
         call.limits.check_tools(plan.tools)
+        for one in self._plan.middleware:
+            if one.may_pause and call.history is None:
+                raise InvalidInput(f"{type(one).__name__} has calls wait, which takes a history: pass history=...")
+            one.check_tools(plan.tools)
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
         agent_run = AgentRun[Output](plan, call, run, sink)
         work = functools.partial(agent_run.execute, asked)
@@ -298,8 +304,14 @@ def _make_agent_tool(
         events = cast("Sink[AgentEvent] | None", runtime._events)  # pyright: ignore[reportPrivateUsage]  # for this tool
         sink = None if events is None else SubagentEvents(events, name, runtime.tool_call_id or "")
         options = RunOptions(injected=runtime.injected, context=context)
-        # Inside the tool's run: with its callbacks.
-        result = await agent._execute(question, None, options, sink, subagents=sink is not None)  # pyright: ignore[reportPrivateUsage]  # with a sink of its own
+        is_tainted = note_reading(runtime.messages, runtime._tools)  # pyright: ignore[reportPrivateUsage]  # as above
+        asked = HumanMessage(question, response_metadata={**UNTRUSTED}) if is_tainted else question
+        read: Sequence[BaseMessage] = [HumanMessage("", response_metadata={**UNTRUSTED})]  # where nobody can tell
+        try:  # inside the tool's run: with its callbacks
+            result = await agent._execute(asked, None, options, sink, subagents=sink is not None)  # pyright: ignore[reportPrivateUsage]  # with a sink of its own
+            read = result.messages
+        finally:
+            note_reading(read, agent._plan.tools)  # pyright: ignore[reportPrivateUsage]  # what it has run
         if result.output is None:
             raise ToolException(f"it ended without an answer ({result.stop}); ask for less, or go on without it")
         return result.output

@@ -1,6 +1,6 @@
 """Which calls of a message are run, which wait for a person, and which are answered without being run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -12,6 +12,7 @@ from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.messages.roles import calls_of
 from hocket.tools.call_runner import Call
 from hocket.tools.result_messages import ERROR_KIND, make_error_message
+from hocket.tools.runtime import Runtime
 
 __all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "resume_calls", "sort_calls"]
 
@@ -71,12 +72,12 @@ class ToolTurn:
         return [self.results[call["id"] or ""] for call in order if (call["id"] or "") in self.results]
 
 
-def sort_calls(plan: RunPlan, turn: ToolTurn, calls: Sequence[Call], left: float) -> None:
+def sort_calls(plan: RunPlan, turn: ToolTurn, calls: Sequence[Call], left: float, look: Callable[[], Runtime]) -> None:
     """Sort the calls of a new answer into a turn; ``left`` is how many calls the run may still make."""
     for call in calls:
         if plan.is_answer(call["name"]) and is_valid(call):
             _read_answer(plan, turn, call)
-        elif is_valid(call) and plan.is_approval_needed(call):
+        elif is_valid(call) and plan.is_approval_needed(call, look):
             turn.waiting.append(call)
         elif len(turn.calls) >= left:
             turn.answer(call, BEYOND, "limit")
@@ -104,23 +105,23 @@ def _read_answer(plan: RunPlan, turn: ToolTurn, call: ToolCall) -> None:
         turn.answer(call, "The answer was taken.")
 
 
-def answer_open_calls(plan: RunPlan, state: RunState) -> list[ToolMessage]:
+def answer_open_calls(plan: RunPlan, state: RunState, look: Callable[[], Runtime]) -> list[ToolMessage]:
     """Return results for the open calls of a run that is not resumed: something else is asked instead."""
     turn = ToolTurn(AIMessage(""), 0)
     for call in state.open_calls:
-        if _is_waiting(plan, state, call):
+        if _is_waiting(plan, state, call, look):
             turn.answer(call, _UNDECIDED, "undecided")
         else:
             turn.answer(call, _LOST, "unknown_outcome")
     return turn.sort_results(state.open_calls)
 
 
-def _is_waiting(plan: RunPlan, state: RunState, call: Call) -> bool:
+def _is_waiting(plan: RunPlan, state: RunState, call: Call, look: Callable[[], Runtime]) -> bool:
     """Whether an open call waits for a person: the run that made it says so, or a rule of this agent does."""
-    return call["id"] in state.waiting or (is_valid(call) and plan.is_approval_needed(call))
+    return call["id"] in state.waiting or (is_valid(call) and plan.is_approval_needed(call, look))
 
 
-def resume_calls(plan: RunPlan, state: RunState, resume: Resume) -> ToolTurn | None:
+def resume_calls(plan: RunPlan, state: RunState, resume: Resume, look: Callable[[], Runtime]) -> ToolTurn | None:
     """Return the open calls of a run that goes on, as was decided; None: none are open.
 
     Raises:
@@ -128,7 +129,7 @@ def resume_calls(plan: RunPlan, state: RunState, resume: Resume) -> ToolTurn | N
             is none, or for no call that waits.
     """
     _check_resumable(plan, state)
-    needed = {call["id"] or "" for call in state.open_calls if _is_waiting(plan, state, call)}
+    needed = {call["id"] or "" for call in state.open_calls if _is_waiting(plan, state, call, look)}
     decisions = read_decisions(resume, needed)
     if not state.open_calls:
         return None

@@ -60,7 +60,7 @@ class AgentRun(Generic[Output]):
         self._history = call.history
         self._run = run
         self._sink = sink
-        self._progress = progress = RunProgress(call, run.config_inside())
+        self._progress = progress = RunProgress(plan, call, run.config_inside())
         self._record, inside = progress.record, progress.config
         middleware = plan.agent.middleware
         holds = any(one.holds_output for one in middleware)
@@ -112,7 +112,7 @@ class AgentRun(Generic[Output]):
         if self._offload is not None:
             self._offload.allow(state.messages)
         self._offered.follow(state.messages)
-        system = await self._read_system(() if isinstance(input, Resume) else input)
+        self._progress.system = system = await self._read_system(() if isinstance(input, Resume) else input)
         self._context = [*([system] if system else []), *state.messages]
         result: AgentResult[Output] | None = None
         if isinstance(input, Resume):
@@ -145,14 +145,14 @@ class AgentRun(Generic[Output]):
 
     def _ask_question(self, question: list[BaseMessage], state: RunState) -> None:
         """Begin with a question. Calls that are still open are answered first."""
-        answers = answer_open_calls(self._plan, state)
+        answers = answer_open_calls(self._plan, state, self._progress.make_runtime)
         state.model_calls = state.tool_calls = state.tokens = 0
         self._record.question = [*answers, *question]
         self._context = [*self._context, *answers, *question]
 
     async def _resume(self, resume: Resume, state: RunState) -> AgentResult[Output] | None:
         """Go on with the last run of the history: with its open calls, or with the model's next answer."""
-        turn = resume_calls(self._plan, state, resume)
+        turn = resume_calls(self._plan, state, resume, self._progress.make_runtime)
         if state.is_cut_off:  # its answer is asked for anew
             self._context.pop()
         return None if turn is None else await self._run_turn(turn, state.open_calls)
@@ -250,7 +250,8 @@ class AgentRun(Generic[Output]):
         turn = ToolTurn(reply, self._progress.step)
         self._runner.tools = self._offered.list_callable(self._shown)
         turn.results.update(self._offered.refuse_unfound(calls))
-        sort_calls(self._plan, turn, turn.list_open(calls), self._progress.tool_calls_left)
+        left, look = self._progress.tool_calls_left, lambda: self._progress.make_runtime(said=[reply])
+        sort_calls(self._plan, turn, turn.list_open(calls), left, look)
         return turn
 
     async def _run_turn(

@@ -136,6 +136,7 @@ class AgentMiddleware:
         tools: that it brings to its agent.
         holds_output: whether a streamed answer is held back until the hooks have returned it, as a filter of answers
             needs it.
+        may_pause: whether `is_approval_needed` is asked. Each run needs ``history=`` then, and the agent is no tool.
 
     Raises:
         InvalidHook: a subclass defines a hook of LangChain's that hocket never calls, such as ``before_model``.
@@ -149,6 +150,7 @@ class AgentMiddleware:
 
     tools: Sequence[ToolLike] = ()
     holds_output: bool = False
+    may_pause: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse a hook that would never be called: a filter in it would stop filtering, silently."""
@@ -156,6 +158,13 @@ class AgentMiddleware:
         for name in dir(cls):
             if text := describe_strange_hook(name):
                 raise InvalidHook(f"{cls.__name__}: {text}")
+
+    def check_tools(self, tools: Mapping[str, BaseTool]) -> None:
+        """Refuse the tools of a run, by name, by raising `InvalidInput`: nothing was sent or stored yet."""
+
+    def is_approval_needed(self, call: ToolCall, runtime: Runtime) -> bool:
+        """Whether a call waits for a person, as one of ``interrupt_on`` does. What it raises ends the run."""
+        return False
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
         """Return the model's answer, an `AIMessage`. By default what ``handler`` returns."""

@@ -29,6 +29,7 @@ from hocket.language_models import BaseChatModel, init_chat_model
 from hocket.language_models.options import PromptCache
 from hocket.message_toolkit.repair import is_empty, repair_history
 from hocket.messages import BaseMessage, HumanMessage, SystemMessage, ToolCall, convert_to_messages
+from hocket.messages.base import copy_containers
 from hocket.messages.content import FieldsView
 from hocket.messages.convert import coerce_messages
 from hocket.prompt_values import PromptValue
@@ -144,10 +145,14 @@ class RunPlan:
     format: TextFormat | None
     deferral: Deferral | None
 
-    def is_approval_needed(self, call: ToolCall) -> bool:
-        """Whether a call waits for a person."""
+    def is_approval_needed(self, call: ToolCall, look: Callable[[], Runtime]) -> bool:
+        """Whether a call waits for a person: by a rule, or since a middleware says so; ``look`` returns what it is told."""
         rules = self.agent.approvals
-        return rules is not None and rules.is_needed(call)
+        return (rules is not None and rules.is_needed(call)) or any(
+            one.is_approval_needed(cast(ToolCall, copy_containers(call)), look())
+            for one in self.agent.middleware
+            if one.may_pause
+        )
 
     def is_answer(self, name: str | None) -> bool:
         """Whether a call of this name gives the answer."""

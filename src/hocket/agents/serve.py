@@ -110,7 +110,7 @@ def react_app(
         raise InvalidInput(f"agent is {type(agent).__name__}; it is what create_agent returns")
     if agent.may_pause:
         raise InvalidInput(
-            "an agent with interrupt_on cannot be served: nobody could be asked meanwhile; make it without"
+            "an agent whose calls may wait for a person cannot be served: make it without interrupt_on or such a policy"
         )
     if not isinstance(path, str) or not path.startswith("/"):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"path is {path!r}; it is a text that begins with /")

@@ -20,14 +20,14 @@ from hocket.agents.events import AgentEvent, ToolEndEvent, ToolStartEvent
 from hocket.agents.limits import RepeatCounter, RunUsage, find_usages
 from hocket.agents.middleware import AgentMiddleware, ToolCallRequest, ToolHandler, compose_tool_calls
 from hocket.agents.model_call import FEEDBACK
-from hocket.agents.plan import AgentCall
+from hocket.agents.plan import AgentCall, RunPlan
 from hocket.agents.result import AgentStep, make_action
 from hocket.agents.state import RunRecord, RunState, is_valid
 from hocket.agents.structured import AnswerFormat
 from hocket.errors import ContentFiltered, LLMError, OutputParserException
 from hocket.language_models.structured.answers import find_obstacle
 from hocket.message_toolkit.repair import is_empty
-from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage
 from hocket.messages.base import copy_containers
 from hocket.messages.roles import calls_of
 from hocket.runnables import RunnableConfig
@@ -90,23 +90,26 @@ class RunProgress:
         config: for the runs inside it, whose usage it counts.
         bounded: the usages that have a limit: of the run, and of those around it.
         before: of the history: what the run has used before this call.
+        system: comes first in each call of the model.
         step: the number of the model's call.
         model_calls, tool_calls: of this call of the agent.
         is_closing: whether the model is asked for its last answer.
         decided: the calls in the history that `Resume` decided, with their results.
     """
 
-    def __init__(self, call: AgentCall, config: RunnableConfig) -> None:
+    def __init__(self, plan: RunPlan, call: AgentCall, config: RunnableConfig) -> None:
         self.usage = RunUsage(call.limits.tokens)
         self.config: RunnableConfig = merge_configs(config, {"callbacks": [self.usage]})
         self.bounded: list[RunUsage] = [one for one in find_usages(self.config) if one.limit is not None]
         self.record = RunRecord(call.history)
         self.before = RunState()
+        self.system: SystemMessage | None = None
         self.step: int = 0
         self.model_calls: int = 0
         self.tool_calls: int = 0
         self.is_closing: bool = False
         self.decided: list[AgentStep] = []
+        self._plan = plan
         self._call = call
         self._limits = call.limits
         self._repeats = RepeatCounter()
@@ -137,6 +140,8 @@ class RunProgress:
             tool_call_id=call_id or None,
             config=self.config,
             _events=self._call.events,
+            _system=self.system,
+            _tools=self._plan.tools,
         )
 
     # -- circles

@@ -26,8 +26,8 @@ __all__ = [
 
 ERROR_KIND = "tool_error"
 """Under this key of ``response_metadata`` a failed call's message says how it failed: ``unknown_tool``,
-``invalid_arguments``, ``retry``, ``timeout``, ``cancelled``, ``stopped`` or ``failed``; or ``blocked``, where it was not
-made (see `hocket.agents.SafetyManager`)."""
+``invalid_arguments``, ``retry``, ``timeout``, ``cancelled``, ``stopped`` or ``failed``; or ``blocked`` or
+``untrusted_influence``, where it was not made (see `hocket.agents.SafetyManager` and `InfluencePolicy`)."""
 
 _BLOCKS = frozenset(
     {

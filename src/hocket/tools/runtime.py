@@ -58,6 +58,8 @@ class Runtime(Generic[C]):
     tool_call_id: str | None = None
     config: RunnableConfig = field(default_factory=RunnableConfig)
     _events: EventTaker | None = field(default=None, repr=False, compare=False)
+    _system: BaseMessage | None = field(default=None, repr=False, compare=False)
+    _tools: Mapping[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
 
 
 ToolRuntime = Runtime
