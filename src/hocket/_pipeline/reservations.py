@@ -162,9 +162,12 @@ async def reserve_ahead(call: Call, place: BatchPlace) -> None:
         BudgetExceeded, Unpriceable, BudgetStoreFailed: nothing is held, and the row is not to be submitted.
         InvalidInput: the call's metadata does not say whose budget it is.
     """
+    reservers = _find_ahead(call)
+    if not reservers:
+        return
     attempt, held = CallAttempt(call, place), list[AheadReserver]()
     try:
-        for reserver in _find_ahead(call):
+        for reserver in reservers:
             await reserver.reserve_ahead(attempt)
             held.append(reserver)
     except BaseException:

@@ -85,7 +85,7 @@ class ProviderBatches:
         """Begin."""
         self._reservations = await ASYNC.call_sync(self._journal.name_reservations)
         self._waiting = waiting
-        self._places = anyio.Semaphore(max_concurrency)
+        self._places = anyio.Semaphore(max_concurrency, fast_acquire=True)
         for earlier in self._earlier.values():
             if not earlier.entry.waiting:  # all its rows have their lines, and only its own last one is missing
                 waiting.start_soon(self._guard, self._end, earlier, "read")
