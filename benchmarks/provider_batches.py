@@ -1,9 +1,8 @@
 """A bulk run through a provider's batch endpoint: what a row costs, what a batch keeps in memory, how often it is asked for.
 
-The provider is hocket's scripted server, in a process of its own: it answers all rows of a batch at once, and takes long for
-it. A row runs twice through the chain, and its request is written into a file; the same row asked live runs once, and is sent
-over a connection of its own. So the ratio of the two says what the half price costs in CPU time.
-"""
+The provider is hocket's scripted server, in a process of its own: it answers all rows of a batch at once, and that takes
+long. A row runs twice through the chain, and its request is written into a file; the same row asked live runs once, and is
+sent over a connection of its own. So the ratio of the two says what the half price costs in CPU time.
 
 import os
 import subprocess
