@@ -1,8 +1,9 @@
-"""A bulk run through a provider's batch endpoint: what a row costs, what a batch keeps in memory, how often it is asked for.
+"""A bulk run through a provider's batch endpoint: what a row costs, what a batch keeps in memory, how often it is polled.
 
 The provider is hocket's scripted server, in a process of its own: it answers all rows of a batch at once, and that takes
 long. A row runs twice through the chain, and its request is written into a file; the same row asked live runs once, and is
 sent over a connection of its own. So the ratio of the two says what the half price costs in CPU time.
+"""
 
 import os
 import subprocess
@@ -139,7 +140,9 @@ def polls(bench: Bench) -> Iterator[Row]:
 
     anyio.run(wait)
     samples = Samples({"hocket": [float(asked)]})
-    yield row_of(bench.case, "requests for the state of a batch that takes a day", samples, Target(1_500, over=None), "")
+    yield row_of(
+        bench.case, "requests for the state of a batch that takes a day", samples, Target(1_500, over=None), ""
+    )
 
 
 CASES: dict[str, Case] = {
