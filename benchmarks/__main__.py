@@ -49,6 +49,12 @@ from .harness import Plan, one_line
 from .table import Row, print_header, print_row
 
 FULL = Plan(rounds=21, fewest=5, turn_seconds=0.03, row_seconds=6)
+LONG = (
+    *("import", "cache-cold", "cache-shared", "limiter-shared", "http-cold", "providers-cold"),
+    *("bulk-killed", "provider-batch", "provider-batch-memory", "influence"),
+)
+"""Cases that start many processes, or take long for other reasons: a quick run leaves them out, unless they are named."""
+
 QUICK = Plan(rounds=5, fewest=2, turn_seconds=0.02, row_seconds=1, quick=True)
 
 CASES: dict[str, Case] = {
@@ -99,7 +105,7 @@ def main() -> None:
     print(f"{_setting()}; CPU time, median of per-round ratios, contenders by turns\n")
     print_header()
     rows: list[Row] = []
-    for name in arguments.only or CASES:
+    for name in arguments.only or [name for name in CASES if not (plan.quick and name in LONG)]:
         for row in _rows(name, plan):
             print_row(row)
             rows.append(row)
@@ -114,7 +120,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="What hocket costs, in ratios.")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller sizes, two minutes")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller sizes, without the longest")
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=CASES, help=f"run these: {', '.join(CASES)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows here, too")
     return parser.parse_args()
