@@ -109,6 +109,14 @@ async def test_a_hook_may_answer_itself(make_agent: MakeAgent):
     assert result.output == "from the cache" and not model.requests and result.model_calls == 0
 
 
+async def test_a_hook_may_be_set_on_an_object(make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch):
+    """As by a test that patches it."""
+    middleware = AgentMiddleware()
+    monkeypatch.setattr(middleware, "wrap_model_call", lambda request, handler: AIMessage("patched"))
+    agent, model = make_agent([], middleware=[middleware])
+    assert (await agent.ainvoke("go")).output == "patched" and not model.requests
+
+
 async def test_a_hook_may_try_the_model_again(make_agent: MakeAgent):
     """Each call counts."""
 

@@ -12,7 +12,6 @@ from typing import Any, Generic, TypeVar
 
 from anyio import from_thread
 
-from hocket._runtime.definitions import has_own_definition
 from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidHook
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
@@ -179,16 +178,21 @@ def compose_model_calls(
     middleware: Sequence[AgentMiddleware], innermost: ModelHandler, config: RunnableConfig
 ) -> ModelHandler:
     """Return ``innermost`` within the hooks of the model, the first middleware's outermost, which are inside a run."""
-    own = (one for one in middleware if has_own_definition(type(one), AgentMiddleware, "wrap_model_call"))
-    return _nest([one.wrap_model_call for one in own], innermost, AIMessage, config)
+    return _nest(_list_hooks(middleware, "wrap_model_call"), innermost, AIMessage, config)
 
 
 def compose_tool_calls(
     middleware: Sequence[AgentMiddleware], innermost: ToolHandler, config: RunnableConfig
 ) -> ToolHandler:
     """Return ``innermost`` within the hooks of the tools, the first middleware's outermost, which are inside a run."""
-    own = (one for one in middleware if has_own_definition(type(one), AgentMiddleware, "wrap_tool_call"))
-    return _nest([one.wrap_tool_call for one in own], innermost, ToolMessage, config)
+    return _nest(_list_hooks(middleware, "wrap_tool_call"), innermost, ToolMessage, config)
+
+
+def _list_hooks(middleware: Sequence[AgentMiddleware], name: str) -> list[Hook[Any]]:
+    """Return what is asked under a name: what the class of each defines, or was set on the object; no defaults."""
+    default = getattr(AgentMiddleware, name)
+    found = (getattr(one, name) for one in middleware)
+    return [hook for hook in found if getattr(hook, "__func__", None) is not default]
 
 
 def _nest(
