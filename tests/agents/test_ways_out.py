@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "mcp": (lambda: use_mcp(timeout="5"), "timeout is '5'; it is seconds above 0, or None"),
     "pausing tool": (
         lambda: PAUSING.as_tool("a", "b"),
-        "make it without, and name the tool in interrupt_on of the agent",
+        "make it without interrupt_on, and name the tool in interrupt_on of the agent",
     ),
     "nameless tool": (lambda: create_agent(MODEL).as_tool("a"), "name is 'a' and description ''; a tool needs both"),
     "hosted": (
