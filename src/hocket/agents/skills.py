@@ -73,7 +73,7 @@ class SkillTool(StructuredTool):
             skills = {skill.name: skill for skill in read_skills(self._paths)}
             shown = [f"- {name}: {shorten(skill.description, _SHOWN)}" for name, skill in skills.items()]
             is_long = len(skills) > _MOST_SHOWN
-            self.description = f"{_HINT} {', '.join(skills)}" if is_long else "\n".join([_HINT, *shown])
+            self.description: str = f"{_HINT} {', '.join(skills)}" if is_long else "\n".join([_HINT, *shown])
             self._skills = skills
         return self._skills
 

@@ -98,11 +98,11 @@ class RunProgress:
     """
 
     def __init__(self, plan: RunPlan, call: AgentCall, config: RunnableConfig) -> None:
-        self.usage = RunUsage(call.limits.tokens)
+        self.usage: RunUsage = RunUsage(call.limits.tokens)
         self.config: RunnableConfig = merge_configs(config, {"callbacks": [self.usage]})
         self.bounded: list[RunUsage] = [one for one in find_usages(self.config) if one.limit is not None]
-        self.record = RunRecord(call.history)
-        self.before = RunState()
+        self.record: RunRecord = RunRecord(call.history)
+        self.before: RunState = RunState()
         self.system: SystemMessage | None = None
         self.step: int = 0
         self.model_calls: int = 0

@@ -29,9 +29,9 @@ _UNREACHED = ("canceled", "expired")
 class AnthropicBatches(BatchAPI):
     """Anthropic's batches. Its betas are headers, which each request has."""
 
-    max_rows: ClassVar = 100_000
-    shows_keys = False
-    full_words: ClassVar = frozenset({"rate_limit_error"})
+    max_rows: ClassVar[int] = 100_000
+    shows_keys: bool = False
+    full_words: ClassVar[frozenset[str]] = frozenset({"rate_limit_error"})
 
     def encode_line(self, custom_id: str, content: bytes) -> bytes:
         return b'{"custom_id":"%b","params":%b}\n' % (custom_id.encode(), content)

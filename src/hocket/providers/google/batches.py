@@ -35,7 +35,7 @@ _UNREACHED = ("CANCELLED", "DEADLINE_EXCEEDED")
 class GoogleBatches(BatchAPI):
     """Gemini's batches."""
 
-    full_words: ClassVar = frozenset({"RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED"})
+    full_words: ClassVar[frozenset[str]] = frozenset({"RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED"})
 
     _end = ":generateContent"
 

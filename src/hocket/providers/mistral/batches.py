@@ -20,7 +20,7 @@ class MistralBatches(FileBatchAPI):
 
     _end = "/chat/completions"
     _place = "batch/jobs"
-    full_words: ClassVar = frozenset({"1300", "rate_limited"})  # code and type of the same error
+    full_words: ClassVar[frozenset[str]] = frozenset({"1300", "rate_limited"})  # code and type of the same error
 
     def encode_line(self, custom_id: str, content: bytes) -> bytes:
         body: FieldsView = from_json(content)

@@ -21,7 +21,7 @@ class OpenAIBatches(FileBatchAPI):
         dialect: of the server.
     """
 
-    full_words: ClassVar = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
+    full_words: ClassVar[frozenset[str]] = frozenset({"token_limit_exceeded", "rate_limit_exceeded"})
 
     def __init__(self, like: HTTPRequest, dialect: Dialect) -> None:
         super().__init__(like)
@@ -31,7 +31,7 @@ class OpenAIBatches(FileBatchAPI):
             root, deployment, _ = root.partition("/deployments/")
         self._root, self._endpoint = root, f"/{name}" if deployment else f"/v1/{name}"
         self._files, self._form = dialect.batch_upload, dialect.batch_form
-        self.shows_keys = dialect.repeats_metadata
+        self.shows_keys: bool = dialect.repeats_metadata
 
     def encode_line(self, custom_id: str, content: bytes) -> bytes:
         head = f'{{"custom_id":"{custom_id}","method":"POST","url":"{self._endpoint}","body":'

@@ -183,7 +183,7 @@ class AnthropicBatchFormat(BatchFormat):
 class MistralBatchFormat(BatchFormat):
     """Mistral's ``/files`` and ``/batch/jobs``. Rows that a job has not come to are in no file."""
 
-    routes = BatchFormat.routes.replace("/batches", "/batch/jobs")
+    routes: ClassVar[str] = BatchFormat.routes.replace("/batches", "/batch/jobs")
 
     def read_rows(self, request: ReceivedRequest, files: Mapping[str, bytes]) -> Sequence[NewRow]:
         """Return the rows of the files; the job has the model, and they have none."""

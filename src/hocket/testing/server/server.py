@@ -53,7 +53,7 @@ class Server:
         self.connections: int = 0
         self.open_connections: int = 0
         self.tokens_billed: int = 0
-        self.batches = ScriptedBatches(format, partial(self._try, self._follow_script), self._bill)
+        self.batches: ScriptedBatches = ScriptedBatches(format, partial(self._try, self._follow_script), self._bill)
         self._format = format
         self._next = _choose_behaviours(script)
         self._bells: list[Callable[[], object]] = []

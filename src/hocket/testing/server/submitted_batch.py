@@ -104,9 +104,12 @@ class SubmittedBatch:
         rows: Sequence[SubmittedRow],
         ask: Callable[[ReceivedRequest], tuple[int, Fields]],
     ) -> None:
-        self.number, self.id, self.request, self.plan = number, id, request, BatchPlan()
+        self.number: int = number
+        self.id: str = id
+        self.request: ReceivedRequest = request
+        self.plan: BatchPlan = BatchPlan()
         self.document: FieldsView = request.json
-        self.created_at = clock.current().time()
+        self.created_at: float = clock.current().time()
         self._rows, self._ask, self._usage = rows, ask, Counter[str]()
         self._has_begun = False
         self._cancelled_at = math.inf
