@@ -135,7 +135,7 @@ def polls(bench: Bench) -> Iterator[Row]:
 
             run: Any = SimpleNamespace(journal=SimpleNamespace(batches={}), stopping=anyio.Event())
             client: Any = SimpleNamespace(get=get)
-            entry = BatchEntry("hk1", "openai", [0], [0], 0.0, "batch_1")
+            entry = BatchEntry("hk1", "openai", [0], [0], [0], 0.0, "batch_1")
             await ProviderBatches(run, Route("provider", "provider", None))._wait(entry, client, None)
 
     anyio.run(wait)

@@ -26,31 +26,31 @@ class Chunk:
         client: asks its endpoint.
         provider: the provider's name.
         key: hocket's name for the batch.
-        rows: each with its line.
+        rows: each with the digest of its request, and its line.
     """
 
     def __init__(self, client: BatchClient, provider: str) -> None:
         self.client = client
         self.provider = provider
         self.key: str = f"hk{secrets.token_hex(6)}"
-        self.rows: list[tuple[NumberedRow, bytes]] = []
+        self.rows: list[tuple[NumberedRow, int, bytes]] = []
         self._size = 0
 
-    def add(self, one: NumberedRow, content: bytes) -> bool:
-        """Add a row with the body of its request; whether there was room.
+    def add(self, one: NumberedRow, taken: RequestTaken) -> bool:
+        """Add a row with its request; whether there was room.
 
         Raises:
             InvalidInput: no batch has room for it.
         """
         api = self.client.api
-        line, most = api.encode_line(f"{self.key}-{one.number}", content), min(api.max_bytes, MOST_BYTES)
+        line, most = api.encode_line(f"{self.key}-{one.number}", taken.request.content), min(api.max_bytes, MOST_BYTES)
         if len(line) > most:
             raise InvalidInput(
                 f"the row's request has {len(line)} bytes, and a batch takes {most}: make it shorter, or ask it live"
             )
         if len(self.rows) >= api.max_rows or self._size + len(line) > most:
             return False
-        self.rows.append((one, line))
+        self.rows.append((one, taken.digest, line))
         self._size += len(line)
         return True
 
@@ -70,11 +70,11 @@ class Chunks:
             InvalidInput: no batch has room for it.
             Unsupported: its model has no batch endpoint.
         """
-        group, content = _find_group(taken), taken.request.content
+        group = _find_group(taken)
         chunk, full = self._open.get(group) or self._begin(group, taken), None
-        if not chunk.add(one, content):
+        if not chunk.add(one, taken):
             chunk, full = self._begin(group, taken), chunk
-            chunk.add(one, content)
+            chunk.add(one, taken)
         if choose_cache(taken.model.cache) is not None:
             self._asked[_name_request(taken)] = chunk.key
             self._equal.setdefault(chunk.key, [])

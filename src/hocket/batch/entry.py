@@ -25,7 +25,7 @@ class BatchEntry:
     Attributes:
         key: hocket's name for it, which the server repeats.
         provider: the provider's name.
-        numbers: of its rows, sorted. digests: of what they ask, in the same order.
+        numbers: of its rows, sorted. digests: of the rows, in the same order. requests: digests of what was submitted.
         at: when it was written down, in seconds since 1970.
         id: the server's name for it; None: not known, and perhaps there is none.
         sent_at: when the last request was sent that may have made it.
@@ -36,6 +36,7 @@ class BatchEntry:
     provider: str
     numbers: Sequence[int]
     digests: Sequence[int]
+    requests: Sequence[int]
     at: float
     id: str | None = None
     sent_at: float = 0.0
@@ -63,16 +64,14 @@ class BatchEntry:
             ):
                 raise ValueError("the rows of a batch are not in order")
             numbers.extend(range(first, last + 1))
-        digests = array("I")
-        digests.frombytes(base64.b64decode(data["digests"]))
-        if len(digests) != len(numbers):
+        digests, requests = _read_digests(data["digests"]), _read_digests(data["requests"])
+        if not len(digests) == len(requests) == len(numbers):
             raise ValueError("a batch has another number of digests than of rows")
         id = None if data.get("id") is None else str(data["id"])
-        return cls(str(data["batch"]), str(data["provider"]), numbers, digests, float(data["at"]), id)
+        return cls(str(data["batch"]), str(data["provider"]), numbers, digests, requests, float(data["at"]), id)
 
     def write(self) -> Fields:
         """Return the first line, or the second, where the server's name is known."""
-        digests = base64.b64encode(array("I", self.digests).tobytes()).decode()
         return {
             "batch": self.key,
             **({} if self.id is None else {"id": self.id}),
@@ -80,13 +79,18 @@ class BatchEntry:
             "rows": _join(self.numbers),
             "count": len(self.numbers),
             "at": self.at,
-            "digests": digests,
+            "digests": _write_digests(self.digests),
+            "requests": _write_digests(self.requests),
         }
 
     def digest(self, row: int) -> int | None:
         """Return the digest of a row that waits for its answer in this batch; None: it does not."""
         place = self._find(row)
         return None if place is None or self._done[place] else self.digests[place]
+
+    def find_request(self, row: int) -> int:
+        """Return the digest of what was submitted for a row, which is one of its own."""
+        return self.requests[bisect_left(self.numbers, row)]
 
     def finish(self, row: int) -> None:
         """Note that a row has its line."""
@@ -114,6 +118,16 @@ def is_batch_line(data: FieldsView) -> bool:
         return bool(BatchEntry.read(data).numbers)
     except (KeyError, TypeError, ValueError):
         return False
+
+
+def _read_digests(text: str) -> "array[int]":
+    digests = array("I")
+    digests.frombytes(base64.b64decode(text))
+    return digests
+
+
+def _write_digests(digests: Iterable[int]) -> str:
+    return base64.b64encode(array("I", digests).tobytes()).decode()
 
 
 def _join(numbers: Iterable[int]) -> list[list[int]]:

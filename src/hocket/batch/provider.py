@@ -183,11 +183,11 @@ class ProviderBatches:
 
     async def _submit(self, chunk: Chunk) -> None:
         """Write a batch down and submit it."""
-        chunk.rows.sort(key=lambda pair: pair[0].number)
-        rows, lines = [one for one, _ in chunk.rows], [line for _, line in chunk.rows]
+        chunk.rows.sort(key=lambda one: one[0].number)
+        rows, requests, lines = ([*column] for column in zip(*chunk.rows, strict=True))
         chunk.rows.clear()
         numbers, digests = [one.number for one in rows], [one.digest for one in rows]
-        entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, clock.current().time())
+        entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, requests, clock.current().time())
         await ASYNC.call_sync(self._journal.begin_batch, entry)
         submission = _Submission(entry, chunk.client, rows)
         state = await self._create(submission, chunk.client, lines)
@@ -299,7 +299,8 @@ class ProviderBatches:
         def make_wire(number: int, reply: HTTPReply) -> tuple[GivingWire, int]:
             tries = self._tries.get(number, 0) + 1
             is_last = not is_live and tries >= MOST_TRIES
-            return GivingWire(reply, self._place(number, entry), is_live=is_live, is_last=is_last), tries
+            digest, place = entry.find_request(number), self._place(number, entry)
+            return GivingWire(reply, digest, place, is_live=is_live, is_last=is_last), tries
 
         reader = ResultReader(self._run, entry, client, submission.rows, make_wire, self._patience, self._places)
         return await reader.read(state)

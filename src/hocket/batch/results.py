@@ -143,4 +143,10 @@ class ResultReader:
         except RowUnanswered:
             self.rest.append(one)
         finally:
+            if wire.is_passed_by:
+                _log.warning(
+                    "row %d asks something else than was submitted in the batch %s: its answer there is paid, and not used",
+                    one.number,
+                    self._entry.id,
+                )
             self._places.release()
