@@ -150,15 +150,17 @@ class ProviderBatches:
         if self._route.via == "live":
             return await self._run.ask(number, digest, row)
         taken: RequestTaken | None = None
+        place = self._run.begin_row()
         with contextlib.suppress(Exception):  # it is raised again, for all to hear
             self._run.find_id(number, row)
             taken = await take_request(self._run.model, row)
         if taken is None:  # a cache has the answer, or a step fails
             try:
-                return await self._run.ask(number, digest, row, lambda row: run_row(self._run.model, row, TakingWire()))
+                return await self._run.ask(
+                    number, digest, row, lambda row: run_row(self._run.model, row, TakingWire()), place=place
+                )
             except RequestTaken as error:  # the cache has lost it
                 taken = error
-        self._run.note_submission()
         await self._add(one, taken)
 
     async def _add(self, one: NumberedRow, taken: RequestTaken) -> None:

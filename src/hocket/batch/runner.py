@@ -169,6 +169,7 @@ class BatchRun(Generic[Row]):
         row: Row,
         answer: Callable[[Row], Awaitable[object]] | None = None,
         batches: int = 0,
+        place: int | None = None,
     ) -> None:
         """Ask for a row, and write its line.
 
@@ -176,8 +177,9 @@ class BatchRun(Generic[Row]):
             number, digest, row: the row.
             answer: returns its answer; what is no `Exception` goes through. None: the model is called.
             batches: that the row was in, of which only the last one's attempt is counted.
+            place: of the row among those that are asked for (`begin_row`). None: it is asked for now.
         """
-        place = self._streak.begin()
+        place = self.begin_row() if place is None else place
         meter = RowMeter()
         token = row_meter.set(meter)
         data: LineData = {"row": number}
@@ -229,9 +231,9 @@ class BatchRun(Generic[Row]):
         """
         return None if self._id is None else find_id(self._id, number, row)
 
-    def note_submission(self) -> None:
-        """Note that a row goes into a batch: those that failed before and after it did not fail one after another."""
-        self._streak.begin()
+    def begin_row(self) -> int:
+        """Return the place of a row that is asked for now: those that fail before and after it do not fail in a row."""
+        return self._streak.begin()
 
     def _explain_streak(self, last: Exception) -> TooManyFailures:
         error = TooManyFailures(
