@@ -30,7 +30,16 @@ from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.runnables import Runnable
 
-__all__ = ["GivingWire", "RequestTaken", "RowUnanswered", "TakingWire", "give_replies", "run_row", "take_request"]
+__all__ = [
+    "GivingWire",
+    "RequestTaken",
+    "RowRefused",
+    "RowUnanswered",
+    "TakingWire",
+    "give_replies",
+    "run_row",
+    "take_request",
+]
 
 
 class RequestTaken(BaseException):
