@@ -6,8 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from hocket import AIMessageChunk
-from hocket.agents import AgentEvent, ChunkEvent, EndEvent
+from hocket import AIMessageChunk, InMemoryChatMessageHistory
+from hocket.agents import AgentEvent, ChunkEvent, EndEvent, Resume
 from tests.agents.conftest import MakeAgent, call
 
 FIELDS = ("chunk", "message", "reply", "feedback", "call", "result", "seconds")
@@ -44,3 +44,24 @@ def test_an_event_has_what_its_kind_needs():
     made: Any = EndEvent
     with pytest.raises(TypeError, match="result"):
         made()
+
+
+async def test_what_a_person_decided_is_told(make_agent: MakeAgent):
+    """With the result of the call, also where the tool was not run; of a call that nobody was asked about nothing is."""
+    ids = ("approve", "edit", "reject", "respond")
+    asked = [*(call("pay", one, amount=1) for one in ids), call("add", a=1, b=2)]
+    agent, _ = make_agent([asked, "Done."], interrupt_on=["pay"])
+    history = InMemoryChatMessageHistory()
+    free = [event async for event in agent.astream("hi", history=history)]
+    decisions: dict[str, Any] = {
+        "approve": "approve",
+        "edit": {"type": "edit", "args": {"amount": 2}},
+        "reject": "reject",
+        "respond": {"type": "respond", "message": "It is paid."},
+    }
+    events = [event async for event in agent.astream(Resume(decisions), history=history)]
+    ends = {event.call["id"]: event for event in [*free, *events] if event.kind == "tool_end"}
+    assert {id: event.decision for id, event in ends.items()} == {**{one: one for one in ids}, "add": None}
+    assert "A person rejected this call." in ends["reject"].result.text
+    assert ends["respond"].result.text == "It is paid." and ends["respond"].seconds == 0
+    assert {event.call["id"] for event in events if event.kind == "tool_start"} == {"approve", "edit"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from hocket.agents.approval import Decision, Resume, read_decisions
+from hocket.agents.approval import Decision, DecisionKind, Resume, read_decisions
 from hocket.agents.plan import RunPlan
 from hocket.agents.state import AWAITS_APPROVAL, RunState, is_valid
 from hocket.errors import InvalidInput, OutputParserException
@@ -35,6 +35,7 @@ class ToolTurn:
         calls: that are run now, as they are run: a person may have changed the arguments.
         waiting: that wait for a person.
         results: that are there, by the ids of the calls.
+        decisions: what a person has decided now, by the ids of the calls.
         notes: what is added to the result of a call, by its id.
         started: the ids of the calls whose tools were called.
         left: how many of the calls are still to be finished.
@@ -48,6 +49,7 @@ class ToolTurn:
     calls: list[Call] = field(default_factory=list[Call])
     waiting: list[ToolCall] = field(default_factory=list[ToolCall])
     results: dict[str, ToolMessage] = field(default_factory=dict[str, ToolMessage])
+    decisions: dict[str, DecisionKind] = field(default_factory=dict[str, DecisionKind])
     notes: dict[str, str] = field(default_factory=dict[str, str])
     started: set[str] = field(default_factory=set[str])
     left: int = 0
@@ -196,6 +198,7 @@ def _may_rerun(plan: RunPlan, call: ToolCall, resume: Resume) -> bool:
 
 def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:
     """Have a call run, or answered, as a person decided."""
+    turn.decisions[call["id"] or ""] = decision.kind
     if decision.kind == "approve":
         turn.calls.append(call)
     elif decision.kind == "edit":

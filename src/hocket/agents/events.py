@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
+from hocket.agents.approval import DecisionKind
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage
 from hocket.runnables.folding import OutputEvent
@@ -27,7 +28,7 @@ __all__ = [
 Output = TypeVar("Output")
 
 
-_FIELDS = frozenset({"chunk", "message", "reply", "feedback", "call", "result", "seconds"})
+_FIELDS = frozenset({"chunk", "message", "reply", "feedback", "call", "result", "seconds", "decision"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -118,19 +119,21 @@ class ToolStartEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolEndEvent(_Event):
-    """A call of a tool has its result.
+    """A call of a tool has its result. One that a person rejected or answered was not run, and has no `ToolStartEvent`.
 
     Attributes:
         step: the number of the model's call that made it, from 1; 0: that was before the run was resumed.
         call: of the tool.
         result: as it is stored.
         seconds: that the call took.
+        decision: of the person who was asked; None: nobody was.
     """
 
     kind: Literal["tool_end"] = "tool_end"
     call: ToolCall | InvalidToolCall
     result: ToolMessage
     seconds: float
+    decision: DecisionKind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

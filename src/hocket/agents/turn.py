@@ -210,6 +210,7 @@ class TurnRunner:
                 await announce(turn.message)
             if turn.results:
                 await self._record.add_results(list(turn.results.values()))
+                await self._tell_decided(turn)
             if len(turn.calls) == 1:
                 await self._run_call(turn, turn.calls[0])
             elif turn.calls:
@@ -225,6 +226,17 @@ class TurnRunner:
                 await self._cancel(turn, turn.calls if announce is None else [*turn.calls, *turn.waiting])
             raise
 
+    async def _tell_decided(self, turn: ToolTurn) -> None:
+        """Tell of the calls that a person rejected or answered: there is no run that would."""
+        for call in calls_of(turn.message):
+            if turn.decisions.get(call["id"] or "") in ("reject", "respond"):
+                await self._tell_end(turn, call, turn.results[call["id"] or ""], 0.0)
+
+    async def _tell_end(self, turn: ToolTurn, call: Call, result: ToolMessage, seconds: float) -> None:
+        decision = turn.decisions.get(call["id"] or "")
+        event = ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds, decision=decision)
+        await deliver(self._sink, event)
+
     async def _run_call(self, turn: ToolTurn, call: Call) -> None:
         if self._tells_actions and is_valid(call):
             await self._run.tell("on_agent_action", make_action(call, turn.message))
@@ -235,7 +247,7 @@ class TurnRunner:
         seconds = time.perf_counter() - began
         result = self._keep_result(turn, result)
         await self._record.add_results([result])
-        await deliver(self._sink, ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds))
+        await self._tell_end(turn, call, result, seconds)
 
     def _keep_result(self, turn: ToolTurn, result: ToolMessage) -> ToolMessage:
         note = turn.notes.get(result.tool_call_id)

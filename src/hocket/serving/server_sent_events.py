@@ -97,7 +97,8 @@ def describe_item(item: object) -> object:
     - a text, or a piece of an answer, as ``{"text": …}``, with ``reasoning``, ``tool_calls`` (pieces) and ``usage``, where
       there are any;
     - what an agent does: pieces of its answer as above; ``event: tool_start``, ``tool_end`` and ``paused``, with ``id``,
-      ``tool``, ``args``, and at the end ``result`` and ``seconds``; at last ``event: result`` with ``output`` and ``stop``;
+      ``tool``, ``args``, and at the end ``result``, ``seconds`` and a person's ``decision``; at last ``event: result`` with
+      ``output`` and ``stop``;
     - anything else as JSON.
 
     Returns:
@@ -134,6 +135,8 @@ def _describe_step(event: AgentEvent) -> object:
     told: Fields = {"id": event.call["id"], "tool": event.call["name"], "args": event.call["args"]}
     if event.kind == "tool_end":
         told |= {"result": event.result.text, "seconds": event.seconds}
+        if event.decision is not None:
+            told["decision"] = event.decision
     return OutgoingEvent(told, event.kind)
 
 
