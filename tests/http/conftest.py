@@ -1,5 +1,6 @@
 """A server that does what a test tells it, byte by byte, in threads of its own: it serves whatever loop asks."""
 
+import hashlib
 import socket
 import ssl
 import threading
@@ -52,6 +53,20 @@ class Peer:
         self._buffer = b""
         self.server.requests.append(received)
         return received
+
+    def hash_body(self) -> bytes:
+        """Wait for a request, and return the digest of its body, of which nothing is kept."""
+        while b"\r\n\r\n" not in self._buffer:
+            if not self._more():
+                return b""
+        head, _, piece = self._buffer.partition(b"\r\n\r\n")
+        left = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        digest, self._buffer = hashlib.sha256(), b""
+        while piece or left:
+            digest.update(piece)
+            left -= len(piece)
+            piece = self.sock.recv(min(left, 65536)) if left else b""
+        return digest.hexdigest().encode()
 
     def send(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -169,6 +184,15 @@ class Servers:
             while peer.read() is not None:
                 peer.send(replies[min(turn, len(replies) - 1)])
                 turn += 1
+
+        return self(script, tls)
+
+    def hashing(self, tls: ssl.SSLContext | None = None) -> Server:
+        """Answer every request of a connection with the digest of its body."""
+
+        def script(peer: Peer) -> None:
+            while digest := peer.hash_body():
+                peer.send(self.reply(digest))
 
         return self(script, tls)
 

@@ -1,7 +1,9 @@
 """https: whom is trusted, and what it costs."""
 
+import hashlib
 import ssl
 import threading
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +15,7 @@ from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput
 from hocket.http import tls
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import open_stream, send
+from hocket.http.pool import PIECE
 from hocket.http.request import HTTPRequest, json_request
 from hocket.http.tls import get_tls_context
 from hocket.timeouts import connect_limit
@@ -224,6 +227,23 @@ async def test_many_records_at_once(serve: Any, context: ssl.SSLContext, bundle:
         request = json_request(f"https://127.0.0.1:{server.port}/", "hi", {})
         assert (await send(request, settings)).content == body
     assert server.accepted == 1
+
+
+@pytest.mark.both_loops
+async def test_large_body_is_neither_copied_nor_encrypted_as_a_whole(
+    serve: Any, context: ssl.SSLContext, bundle: Path
+) -> None:
+    """It goes in pieces, as without TLS, and arrives as it was."""
+    server, settings, body = serve.hashing(context), ClientSettings(verify=str(bundle)), bytes(range(256)) * 2**16
+    await send(HTTPRequest("POST", server.url, {}, b"the first takes some for itself"), settings)
+
+    tracemalloc.start()
+    try:
+        answer = await send(HTTPRequest("POST", server.url, {}, body), settings)
+        assert tracemalloc.get_traced_memory()[1] < 10 * PIECE
+    finally:
+        tracemalloc.stop()
+    assert answer.content.decode() == hashlib.sha256(body).hexdigest()
 
 
 async def test_record_that_is_damaged(serve: Any, context: ssl.SSLContext, bundle: Path) -> None:

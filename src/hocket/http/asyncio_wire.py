@@ -75,6 +75,7 @@ class AsyncioWire(asyncio.Protocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._is_over, self._error = True, exc
+        self._transport = self._socket = None  # to abort it now fails, where the server had closed first (Python 3.11)
         _wake(self._reader)
         _wake(self._writer)
 
@@ -91,10 +92,11 @@ class AsyncioWire(asyncio.Protocol):
     def is_stale(self) -> bool:
         return self._is_over or bool(self._data) or self._socket is None or _is_readable(self._socket)
 
-    async def send(self, data: bytes) -> None:
-        if self._transport is None:  # aborted by another task
-            return
-        self._transport.write(data)
+    async def send(self, data: bytes | memoryview) -> None:
+        if (
+            self._transport is not None and not self._is_over
+        ):  # neither aborted by another task, nor closed by the server
+            self._transport.write(data)
         if self._is_full and not self._is_over:
             self._writer = self._loop.create_future()
             try:

@@ -8,7 +8,7 @@ and looks at each byte once. The tests hold it against h11.
 import re
 from collections.abc import Iterable
 
-__all__ = ["ReplyParser", "encode_request"]
+__all__ = ["ReplyParser", "encode_head"]
 
 MAX_HEAD = 100 * 1024
 """Bytes that the head of a reply, or a line between two chunks, may have."""
@@ -27,8 +27,8 @@ CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 LENGTH = re.compile(r"[0-9]{1,18}")
 
 
-def encode_request(method: str, target: str, headers: Iterable[tuple[str, str]], content: bytes) -> bytes:
-    """Write a request.
+def encode_head(method: str, target: str, headers: Iterable[tuple[str, str]]) -> bytes:
+    """Write what comes before the body of a request.
 
     Raises:
         ValueError: method, target or a header holds what HTTP cannot carry. The text shows none of it.
@@ -41,7 +41,7 @@ def encode_request(method: str, target: str, headers: Iterable[tuple[str, str]],
             raise ValueError("a header")
         lines.append(f"{name}: {value}\r\n")
     lines.append("\r\n")
-    return "".join(lines).encode("ascii") + content
+    return "".join(lines).encode("ascii")
 
 
 class ReplyParser:

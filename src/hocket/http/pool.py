@@ -8,17 +8,18 @@ connection to somewhere else goes.
 HTTP/1.1 only: a model's answer takes seconds and a connection costs milliseconds, so there is little to share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar
 
 import anyio
+import anyio.lowlevel
 
 from hocket._runtime import clock
 from hocket.errors import ConnectionFailed, InvalidInput, InvalidReply
 from hocket.http.address import Address, parse_url
 from hocket.http.connect import connect
-from hocket.http.http1 import ReplyParser, encode_request
+from hocket.http.http1 import ReplyParser, encode_head
 from hocket.http.request import HTTPRequest
 from hocket.http.tls import get_tls_context
 from hocket.http.wire import Origin, Wire
@@ -28,6 +29,9 @@ __all__ = ["Connection", "Pool", "PooledReply"]
 
 KEPT = 30.0
 """Seconds that an idle connection is kept. One that the server closes sooner is noticed before it is used."""
+
+PIECE = 2**18
+"""Bytes of a body that are written at once: of a large one, no copy is made as a whole."""
 
 
 class Connection:
@@ -62,8 +66,8 @@ class Connection:
         """Whether it may carry another request."""
         return self.is_complete and self._reply.is_reusable
 
-    async def request(self, method: str, data: bytes) -> tuple[int, dict[str, str]]:
-        """Send a request; return status and headers of its reply.
+    async def request(self, method: str, data: bytes, rest: Sequence[memoryview]) -> tuple[int, dict[str, str]]:
+        """Send a request, and the rest of it piece by piece; return status and headers of its reply.
 
         Raises:
             ConnectionFailed: the connection broke.
@@ -72,6 +76,9 @@ class Connection:
         reply = self._reply = ReplyParser(method)
         with suppress(OSError):  # a server may refuse what it has read in part, and say why before it closes
             await self._wire.send(data)
+            for piece in rest:
+                await anyio.lowlevel.checkpoint()  # a fast server never has a wire wait
+                await self._wire.send(piece)
         while not reply.status:
             self._early = await self._read_more()
         return reply.status, reply.headers
@@ -138,13 +145,13 @@ class Pool:
             InvalidReply: the reply is not HTTP.
         """
         address = parse_url(request.url)
-        data = _encode(request, address)
+        data, rest = _encode(request, address)
         await self._permits.acquire()
         connection: Connection | None = None
         try:
             connection = self._take(address.origin) or await self._connect(address.origin)
             self._busy.add(connection)
-            status, received = await connection.request(request.method, data)
+            status, received = await connection.request(request.method, data, rest)
         except BaseException:
             if connection is not None:
                 self._busy.discard(connection)
@@ -248,21 +255,26 @@ class PooledReply:
             self._pool.put_back(connection)
 
 
-def _encode(request: HTTPRequest, address: Address) -> bytes:
-    """Return the request as bytes.
+def _encode(request: HTTPRequest, address: Address) -> tuple[bytes, Sequence[memoryview]]:
+    """Return the request as bytes: all of it, or, where it is large, its head, and its body in pieces.
 
     Raises:
         InvalidInput: it cannot be one.
     """
+    content = request.content
     headers = {"host": address.host, **request.headers}
     if address.authorization is not None:
         headers.setdefault("authorization", address.authorization)
-    if request.content or request.method not in ("GET", "HEAD"):
-        headers["content-length"] = str(len(request.content))
+    if content or request.method not in ("GET", "HEAD"):
+        headers["content-length"] = str(len(content))
     try:
-        return encode_request(request.method, address.target, headers.items(), request.content)
+        head = encode_head(request.method, address.target, headers.items())
     except ValueError as error:
         raise InvalidInput(
             f"the request cannot be sent: {error} (with a key in it, perhaps) holds a line break, or another character "
             "that HTTP does not allow there"
         ) from None
+    if len(content) <= PIECE:
+        return head + content, ()
+    body = memoryview(content)
+    return head, [body[at : at + PIECE] for at in range(0, len(body), PIECE)]

@@ -63,7 +63,7 @@ class TLSWire:
             raise
         await self._flush()
 
-    async def send(self, data: bytes) -> None:
+    async def send(self, data: bytes | memoryview) -> None:
         rest = memoryview(data)
         while rest:
             rest = rest[await self._finish(partial(self._tls.write, rest)) :]

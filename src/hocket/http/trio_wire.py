@@ -34,7 +34,7 @@ class TrioWire:
     def is_stale(self) -> bool:
         return self._is_over or self._socket.is_readable()
 
-    async def send(self, data: bytes) -> None:
+    async def send(self, data: bytes | memoryview) -> None:
         try:
             await self._stream.send_all(data)
         except trio.BrokenResourceError as error:

@@ -32,7 +32,7 @@ class Wire(Protocol):
         """Whether, idle, it has heard from the other side, which can only be that it is closed."""
         ...
 
-    async def send(self, data: bytes) -> None:
+    async def send(self, data: bytes | memoryview) -> None:
         """Write all of ``data``.
 
         Raises:
