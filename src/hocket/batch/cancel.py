@@ -14,7 +14,7 @@ from hocket.runnables import Runnable
 __all__ = ["acancel_batch", "cancel_batch"]
 
 
-async def acancel_batch(model: Runnable[Any, object], out: str | os.PathLike[str]) -> int:
+async def acancel_batch(model: Runnable[Any, Any], out: str | os.PathLike[str]) -> int:
     """Ask the provider to cancel the batches of a file that are under way.
 
     What they have answered until then is paid, and collected by the next run, which asks again for the rest: in another

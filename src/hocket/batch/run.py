@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterable, Callable, Iterable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 
@@ -24,7 +24,7 @@ Row = TypeVar("Row")
 
 
 async def arun_batch(
-    model: Runnable[Row, object],
+    model: Runnable[Row, Any],
     rows: Iterable[Row] | AsyncIterable[Row],
     out: str | os.PathLike[str],
     *,
