@@ -1,6 +1,8 @@
-"""Streams: what a chunk costs on its way from the hook to the consumer."""
+"""Streams: what a chunk costs on its way from the hook to the consumer, and as an event for a page."""
 
+import json
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 from .bench import Bench, Case, awaiting, repeating
 from .harness import Body, Target
@@ -44,6 +46,25 @@ def stream(bench: Bench) -> Iterator[Row]:
     yield bench.compare("stream, sync hook, per chunk", build, Target(0.5), bare=repeating(_read), per=CHUNKS)
 
 
+def page_events(bench: Bench) -> Iterator[Row]:
+    """A piece of text as an event of each protocol; *bare* is the same event, written by ``json`` for each piece."""
+    from hocket.messages import AIMessageChunk
+    from hocket.serving.server_sent_events import make_writer
+
+    def write_bare() -> bytes:
+        return f"data: {json.dumps({'type': 'text-delta', 'id': 'run-1', 'delta': 'word '})}\n\n".encode()
+
+    for protocol in ("hocket", "vercel", "ag-ui"):
+
+        def build(_: Library, protocol: Any = protocol) -> Body:
+            writer, chunk = make_writer(protocol), AIMessageChunk("word ")
+            writer.write(AIMessageChunk("word "))  # what begins is written once
+            return repeating(lambda: writer.write(chunk))
+
+        what = f"a piece of text as an event, {protocol}"
+        yield bench.compare(what, build, Target(1, over="bare"), bare=repeating(write_bare), libraries=["hocket"])
+
+
 async def _aread() -> None:
     """Read a bare async generator."""
 
@@ -61,4 +82,4 @@ def _read() -> None:
         pass
 
 
-CASES: dict[str, Case] = {"astream": astream, "stream": stream}
+CASES: dict[str, Case] = {"astream": astream, "stream": stream, "page_events": page_events}

@@ -8,20 +8,25 @@ from hocket._runtime.stream import finish_streams
 if TYPE_CHECKING:
     from hocket.serving.event_body import SSE_HEADERS, EventBody
     from hocket.serving.gateway import openai_app
+    from hocket.serving.hocket_events import OutgoingEvent, describe_item
     from hocket.serving.openai_events import openai_events
-    from hocket.serving.server_sent_events import OutgoingEvent, describe_item, sse
+    from hocket.serving.page_writer import StreamProtocol
+    from hocket.serving.server_sent_events import sse
 
 _HOMES = {
     "event_body": "SSE_HEADERS EventBody",
     "gateway": "openai_app",
+    "hocket_events": "OutgoingEvent describe_item",
     "openai_events": "openai_events",
-    "server_sent_events": "OutgoingEvent describe_item sse",
+    "page_writer": "StreamProtocol",
+    "server_sent_events": "sse",
 }
 
 __all__ = [
     "SSE_HEADERS",
     "EventBody",
     "OutgoingEvent",
+    "StreamProtocol",
     "describe_item",
     "finish_streams",
     "openai_app",

@@ -10,7 +10,7 @@ dead that says nothing, lets it live.
 
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from typing import Generic, Protocol, Self, TypeVar
 
 import anyio
@@ -20,7 +20,7 @@ from hocket._secrets import redact
 from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten
 
-__all__ = ["PING_SECONDS", "SSE_HEADERS", "EventBody", "Writer", "check_ping", "log_failure"]
+__all__ = ["PING_SECONDS", "SSE_HEADERS", "EventBody", "Snapshot", "Writer", "add_piece", "check_ping", "log_failure"]
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -38,6 +38,10 @@ SSE_HEADERS = {
 PING = b": ping\n\n"
 
 _log = logging.getLogger("hocket.serving")
+
+
+class Snapshot(bytes):
+    """An event that replaces the one of its kind before it."""
 
 
 class Writer(Protocol[T_contra]):
@@ -60,10 +64,16 @@ class EventBody(Generic[T]):
     """An async iterator over pieces of a body, for a ``StreamingResponse``, for example. It can be left at any point.
 
     An error of the stream is written, as its last event, and not raised; the logger "hocket.serving" has it.
+
+    Attributes:
+        headers: of the reply.
     """
 
-    def __init__(self, source: AsyncIterable[T], writer: Writer[T], ping: float | None) -> None:
+    def __init__(
+        self, source: AsyncIterable[T], writer: Writer[T], ping: float | None, headers: Mapping[str, str] | None = None
+    ) -> None:
         check_ping(ping)
+        self.headers: dict[str, str] = {**SSE_HEADERS, **(headers or {})}
         self._source: Stream[T] = _as_stream(source)
         self._writer = writer
         self._ping = ping
@@ -104,7 +114,7 @@ class EventBody(Generic[T]):
         try:
             pieces.append(await self._write_next())
             while self._source.has_next:
-                pieces.append(await self._write_next())
+                add_piece(pieces, await self._write_next())
         except Exception as error:
             await self.aclose()
             log_failure(error)
@@ -125,6 +135,14 @@ class EventBody(Generic[T]):
         """Leave the stream: everything behind it has ended when this returns. Safe to call twice, from any task."""
         self._is_over = True
         await self._source.aclose()
+
+
+def add_piece(pieces: list[bytes], piece: bytes) -> None:
+    """Add what was written to what waits to be sent: a snapshot takes the place of the one before it."""
+    if isinstance(piece, Snapshot) and pieces and isinstance(pieces[-1], Snapshot):
+        pieces[-1] = piece
+    else:
+        pieces.append(piece)
 
 
 def check_ping(ping: float | None) -> None:

@@ -15,7 +15,7 @@ from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
 from hocket.load.serializable import get_fields
-from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCallChunk, UsageMetadata
 from hocket.messages.base import is_bare
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.folding import ToolCallFold
@@ -25,7 +25,15 @@ from hocket.remote.chat_completion import INPUT_DETAILS, OUTPUT_DETAILS
 from hocket.remote.function_calls import write_call
 from hocket.serving.refusals import explain_failure
 
-__all__ = ["CompletionWriter", "check_answer", "encode_json", "write_completion", "write_usage"]
+__all__ = [
+    "CompletionWriter",
+    "check_answer",
+    "encode_json",
+    "find_plain_text",
+    "join_reasoning",
+    "write_completion",
+    "write_usage",
+]
 
 _WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
 _BESIDE = ("refusal", "annotations", "audio", "images")
@@ -83,10 +91,16 @@ def _make_head(kind: str, model: str) -> Fields:
 def _read_beside(message: AIMessage) -> Fields:
     """Return what a message says beside its text, under the names that clients know it by."""
     beside = {name: value for name in _BESIDE if (value := message.additional_kwargs.get(name))}
-    blocks = message.content_blocks
-    if reasoning := "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning"):
+    if reasoning := join_reasoning(message):
         beside["reasoning_content"] = reasoning
     return beside
+
+
+def join_reasoning(message: BaseMessage) -> str:
+    """Return what a model, or a piece of its answer, says that it thinks."""
+    if isinstance(message.content, str) and not message.additional_kwargs:
+        return ""
+    return "".join(block.get("reasoning", "") for block in message.content_blocks if block["type"] == "reasoning")
 
 
 def _read_finish(facts: FieldsView, *, called: bool) -> str:
@@ -133,7 +147,7 @@ def write_usage(usage: UsageMetadata) -> Fields:
     return made
 
 
-def _find_plain_text(message: AIMessage) -> str | None:
+def find_plain_text(message: AIMessage) -> str | None:
     """Return the text of a message that was made of one and says nothing else, as most pieces are; None: it is no such."""
     fields = get_fields(message)
     return fields.get("content") if is_bare(fields) else None
@@ -176,7 +190,7 @@ class CompletionWriter:
         item = check_answer(item)
         begin = b"" if self._has_begun else self._event({"role": "assistant", "content": "", "refusal": None})
         self._has_begun = True
-        text = item if isinstance(item, str) else _find_plain_text(item)
+        text = item if isinstance(item, str) else find_plain_text(item)
         if text is not None:
             return begin + self._before + encode_json(text) + self._after if text else begin
         chunk = cast(AIMessageChunk, as_chunk(cast(AIMessage, item)))
