@@ -8,7 +8,7 @@ model = hook_model("yes", callbacks=[recorder])
 """
 
 from tests.kit.asgi import RawClient, body
-from tests.kit.growth import assert_linear, children_seconds, cpu_seconds
+from tests.kit.growth import assert_linear, cpu_seconds
 from tests.kit.leaving import cancel_when
 from tests.kit.models import (
     HOOKS,
@@ -44,7 +44,6 @@ __all__ = [
     "assert_linear",
     "body",
     "cancel_when",
-    "children_seconds",
     "cpu_seconds",
     "hook_class",
     "hook_llm",

@@ -21,14 +21,6 @@ def cpu_seconds(do: Callable[[], object]) -> float:
         gc.enable()
 
 
-def children_seconds() -> float:
-    """Return the time of the processor that this process's children took, as far as they have ended and been waited for."""
-    import resource  # not on Windows
-
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def assert_linear(do: Callable[[int], object], count: int) -> None:
     """Fail if ``do(count)`` costs more than about as much as ``do(count // 4)`` four times.
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit import children_seconds
-
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -80,15 +78,14 @@ def test_without_the_model(bare_python: Run) -> None:
 def test_ctrl_c(embedded_model: None) -> None:
     """Ctrl-C ends the answer at once, with the shell's code for it and without a traceback."""
     command = [sys.executable, "-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000"]
-    before = children_seconds()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.read(1)
         process.send_signal(signal.SIGINT)
-        process.stdout.read()
+        rest = process.stdout.read()
         code = process.wait()
 
-        assert children_seconds() - before < 5  # the whole answer takes several times that
+        assert len(rest) < 2000  # of ten thousand letters
         assert (code, process.stderr.read()) == (130, "")
 
 
