@@ -16,6 +16,7 @@ from hocket.output_parsers import JsonOutputParser
 from hocket.prompts import ChatPromptTemplate
 from hocket.runnables import RunnableLambda
 from hocket.testing import BatchPlan, Hangup, Reply, Status
+from hocket.testing.server.submitted_batch import SubmittedBatch
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import Provider, read_lines, serve_batches
 
@@ -168,6 +169,23 @@ async def test_a_lagging_list_does_not_make_a_second_batch(provider: Provider, o
         served.server.batches.disturb("create", lambda reply: Status(500, "no"))
         assert (await served.run(ROWS)).ok == 12
         assert len(served.server.batches.submitted) == 1
+
+
+async def test_a_server_that_keeps_no_metadata_gets_no_second_batch(out: Path) -> None:
+    """The results say whose it is; a batch of others, with another number of rows, is not waited for."""
+    openai = PROVIDERS[0]
+
+    def forget(batch: SubmittedBatch) -> BatchPlan:
+        batch.document = {**batch.document, "metadata": None}
+        return BatchPlan(seconds=100 if len(batch.rows) == len(ROWS) else 10_000_000)
+
+    async with serve_batches(openai, out) as served:
+        served.server.batches.plan = forget
+        report = await arun_batch(served.model(), ["other"], out.with_suffix(".other"), via="provider", wait=0)
+        assert report.pending == 1
+        served.server.batches.disturb("create", lambda reply: Hangup())
+        report = await served.run(ROWS)
+        assert (report.ok, len(served.server.batches.submitted)) == (12, 2)
 
 
 async def test_a_failed_batch_ends_the_run_and_leaves_its_rows_open(provider: Provider, out: Path) -> None:

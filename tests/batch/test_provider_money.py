@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from hocket.batch import BatchReport, read_batch
+from hocket.batch import BatchFailed, BatchReport, read_batch
 from hocket.budgets import Budget, spending
 from hocket.caches import InMemoryCache
-from hocket.errors import BudgetExceeded, Unpriceable
+from hocket.errors import AuthenticationError, BudgetExceeded, Unpriceable
 from hocket.ledger import CallbackLedger, LedgerEntry
 from hocket.prices import Price, set_prices
+from hocket.runnables import RunnableLambda
 from hocket.testing import BatchPlan, Reply, Status
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import Provider, serve_batches
@@ -192,3 +193,28 @@ async def test_rows_that_a_cache_answers_are_not_held(provider: Provider, out: P
         assert report.ok == 4
         assert len(served.server.batches.submitted[0].rows) == 2
     assert await figures(budget) == (report.cost, 0, 0)
+
+
+async def test_rows_of_a_refused_batch_are_held_no_more(provider: Provider, out: Path, store: str) -> None:
+    """Nor are those of another batch that would have been submitted after it."""
+    budget = Budget("1", store=store)
+    async with serve_batches(provider, out) as served:
+        served.server.batches.disturb("create", Status(403, "no"))
+        one, other = (served.model(budget=budget, **BOUNDED, **more) for more in ({}, {"api_key": "other"}))
+        chain = RunnableLambda(lambda row: one if row in ROWS[:9] else other, name="chain")
+        with pytest.raises(AuthenticationError):
+            await served.run(ROWS, model=chain)
+        assert await figures(budget) == (0, 0, 0)
+        assert (await served.run(ROWS, model=chain)).ok == 12
+        assert len(served.server.batches.submitted) == 2
+
+
+async def test_rows_of_a_batch_that_has_failed_are_held_no_more(provider: Provider, out: Path, store: str) -> None:
+    if provider.name == "anthropic":
+        pytest.skip("a batch of Anthropic never fails whole")
+    budget = Budget("1", store=store)
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=100, end="failed", code="invalid_json", message="line 3")
+        with pytest.raises(BatchFailed):
+            await served.run(ROWS, model=served.model(budget=budget, **BOUNDED))
+    assert await figures(budget) == (0, 0, 0)

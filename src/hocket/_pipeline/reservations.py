@@ -175,12 +175,17 @@ async def reserve_ahead(call: Call, place: BatchPlace) -> None:
         raise
 
 
-async def release_ahead(call: Call, place: BatchPlace) -> None:
+async def release_ahead(call: Call, place: BatchPlace) -> bool:
     """Give back what `reserve_ahead` has held for a row. What cannot be given back is logged: it is charged after two days.
 
     It is not wanted where the call is made in this place: whatever its end, it settles.
+
+    Returns:
+        whether there are budgets that hold.
     """
-    await call.mode.run_shielded(_release(CallAttempt(call, place), _find_ahead(call)))
+    reservers = _find_ahead(call)
+    await call.mode.run_shielded(_release(CallAttempt(call, place), reservers))
+    return bool(reservers)
 
 
 def _find_ahead(call: Call) -> list[AheadReserver]:

@@ -61,14 +61,12 @@ async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patien
             if not may_pass(error):
                 raise
             await patience.pause(LISTS_LAG)
-    if not client.api.shows_keys:
-        return await _find_nameless(client, entry, journal, states, patience)
     ours = [state for state in reversed(states) if state.key == entry.key]  # the elder first, within a second, too
     ours.sort(key=lambda state: state.created_at)
     for other in ours[1:]:
         _log.warning("there are two batches %s; %s is cancelled, and may have to be paid", entry.key, other.id)
         await client.cancel(other.id)
-    return ours[0] if ours else None
+    return ours[0] if ours else await _find_nameless(client, entry, journal, states, patience)
 
 
 async def _find_nameless(
@@ -78,16 +76,19 @@ async def _find_nameless(
     states: list[BatchState],
     patience: Patience,
 ) -> BatchState | None:
-    """Look into each batch that may be it: the lines of its results say whose it is, so it has to end first."""
+    """Look into each batch that may be it: the lines of its results say whose it is, so it has to end first.
+
+    Also where servers repeat keys: one that speaks another's format may keep none.
+    """
+    count = len(entry.numbers)
     for found in states:
-        is_near = found.created_at >= entry.at - NAMELESS_SKEW and found.total in (0, len(entry.numbers))
-        if not is_near or found.id in journal.batch_ids:
+        if found.key is not None or found.created_at < entry.at - NAMELESS_SKEW or found.id in journal.batch_ids:
             continue
         state = found
-        while state.state == "running":
+        while state.state == "running" and state.total in (0, count):
             await patience.pause(LISTS_LAG)
             state = await client.get(state.id)
-        for place in state.results:
+        for place in state.results if state.total in (0, count) else ():
             if await _read_key(client, place, patience) == entry.key:
                 return state
     return None

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import anyio
@@ -121,6 +122,9 @@ class ProviderBatches:
             if earlier.rows and not earlier.is_begun:
                 self._follow_earlier(earlier)
         await self._guard(self._submit_all)
+        if self._run.stopping.is_set():
+            for chunk in self._chunks.take_all():
+                await self._give_back_all(one for one, _, _ in chunk.rows)
 
     def finish(self) -> None:
         """Say in the report what is still under way."""
@@ -209,6 +213,7 @@ class ProviderBatches:
                 is_full = error.provider_code in client.api.full_words
                 if not is_full and is_refused(error):
                     await self._end(submission, "refused")
+                    await self._give_back_all(submission.rows.values(), entry)
                     raise _explain_refusal(error, client) from error
                 tries += not is_full
                 if tries > MOST_TRIES:
@@ -256,6 +261,7 @@ class ProviderBatches:
         if state is not None and state.state == "failed":
             await self._end(submission, state.word or "failed")
             if state.word not in client.api.full_words:
+                await self._give_back_all(submission.rows.values(), entry)
                 raise BatchFailed(
                     f"{entry.provider} refused a batch of {len(entry.numbers)} rows: {state.message or state.word}; its "
                     "rows are open: when that is mended, run it again"
@@ -341,11 +347,26 @@ class ProviderBatches:
 
         await self._run.ask(*one, fail)
 
-    async def _give_back(self, one: NumberedRow, entry: BatchEntry | None = None) -> None:
-        """Give back what budgets hold for a row that will be in no further batch; ``entry``: of the one that it was in."""
+    async def _give_back_all(self, rows: Iterable[NumberedRow], entry: BatchEntry | None = None) -> None:
+        """Give back what budgets hold for the rows of a batch that is none, since the run ends."""
+        left = iter(rows)
+        if (first := next(left, None)) is None or not await self._give_back(first, entry):
+            return
+        while part := [*islice(left, 100)]:
+            async with anyio.create_task_group() as giving:
+                for one in part:
+                    giving.start_soon(self._give_back, one, entry)
+
+    async def _give_back(self, one: NumberedRow, entry: BatchEntry | None = None) -> bool:
+        """Give back what budgets hold for a row that will be in no further batch; ``entry``: of the one that it was in.
+
+        Returns:
+            whether there are budgets that hold.
+        """
         with contextlib.suppress(Exception):
             if (taken := await take_request(self._run.model, one.row)) is not None:
-                await release_ahead(taken.call, self._place(one.number, entry))
+                return await release_ahead(taken.call, self._place(one.number, entry))
+        return False
 
     # -- what all share
 
