@@ -1,6 +1,7 @@
 """Streams that every writer of a page's protocol has to tell: `SCENES`."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Any
 
 from hocket import AIMessage, AIMessageChunk, InMemoryChatMessageHistory, ScriptedChatModel, Turn, create_agent
@@ -14,7 +15,7 @@ from hocket.tools import tool
 
 __all__ = ["SCENES", "call", "collect", "piece", "usage"]
 
-Items = AsyncIterator[object]
+Items = AsyncGenerator[object]
 
 
 def call(name: str, id: str, **arguments: Any) -> Any:
@@ -195,10 +196,11 @@ async def collect(protocol: Any, items: Items, stop_after: int | None = None) ->
     writer: PageWriter = make_writer(protocol, "run1", "t1")
     out: list[bytes] = []
     try:
-        async for item in items:
-            if len(out) == stop_after:
-                return [*out, writer.stopped()]
-            out.append(writer.write(item))
+        async with aclosing(items):
+            async for item in items:
+                if len(out) == stop_after:
+                    return [*out, writer.stopped()]
+                out.append(writer.write(item))
     except StreamTruncated as error:
         return [*out, writer.fail(error)]
     return [*out, writer.end()]

@@ -6,6 +6,7 @@ from hocket._runtime.lazy import Loader, loader
 from hocket._runtime.stream import finish_streams
 
 if TYPE_CHECKING:
+    from hocket.serving.chat_input import ChatInput, read_chat
     from hocket.serving.event_body import SSE_HEADERS, EventBody
     from hocket.serving.gateway import openai_app
     from hocket.serving.hocket_events import OutgoingEvent, describe_item
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from hocket.serving.server_sent_events import sse
 
 _HOMES = {
+    "chat_input": "ChatInput read_chat",
     "event_body": "SSE_HEADERS EventBody",
     "gateway": "openai_app",
     "hocket_events": "OutgoingEvent describe_item",
@@ -24,6 +26,7 @@ _HOMES = {
 
 __all__ = [
     "SSE_HEADERS",
+    "ChatInput",
     "EventBody",
     "OutgoingEvent",
     "StreamProtocol",
@@ -31,6 +34,7 @@ __all__ = [
     "finish_streams",
     "openai_app",
     "openai_events",
+    "read_chat",
     "sse",
 ]
 
