@@ -259,7 +259,8 @@ class BatchRun(Generic[Row]):
         while True:
             await clock.current().sleep(TICK)
             try:
-                await ASYNC.call_sync(self._flush)
+                if self.journal.waiting:  # a batch is waited for all day
+                    await ASYNC.call_sync(self._flush)
                 if clock.current().now() - told_at >= PROGRESS_EVERY:
                     told_at = clock.current().now()
                     await self._tell()
