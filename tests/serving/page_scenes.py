@@ -4,8 +4,10 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
+from pydantic import BaseModel
+
 from hocket import AIMessage, AIMessageChunk, InMemoryChatMessageHistory, ScriptedChatModel, Turn, create_agent
-from hocket.agents import Resume
+from hocket.agents import AgentLimits, Resume
 from hocket.documents import Document
 from hocket.errors import StopRun, StreamTruncated
 from hocket.runnables.folding import AddableDict
@@ -118,6 +120,23 @@ def run_one(name: str, **arguments: Any) -> Callable[[], Items]:
     return run
 
 
+async def run_limited() -> Items:
+    calls = Turn(tool_calls=[call("pay", "a", amount=1), call("pay", "b", amount=2)])
+    limits = AgentLimits(tool_calls=1)
+    async for item in create_agent(ScriptedChatModel(script=[calls, "Done."]), [pay], limits=limits).astream("hi"):
+        yield item
+
+
+class Sum(BaseModel):
+    amount: int
+
+
+async def run_typed() -> Items:
+    model = ScriptedChatModel(script=[Turn(tool_calls=[call("Sum", "s", amount=3)])])
+    async for item in create_agent(model, [pay], response_format=Sum).astream("hi"):
+        yield item
+
+
 async def run_inside() -> Items:
     inner = create_agent(ScriptedChatModel(script=[Turn(tool_calls=[call("pay", "p", amount=1)]), "Paid."]), [pay])
     model = ScriptedChatModel(script=[Turn(tool_calls=[call("clerk", "c", question="pay")]), "Done."])
@@ -180,6 +199,8 @@ SCENES: dict[str, Callable[[], Items]] = {
     "one decided": run_paused("approve"),
     "direct": run_one("look_up", word="sky"),
     "stopped by a tool": run_one("stop"),
+    "limited": run_limited,
+    "typed": run_typed,
     "inside": run_inside,
     "objects": tell_objects,
     "added objects": tell_added_objects,

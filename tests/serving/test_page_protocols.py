@@ -161,6 +161,18 @@ async def test_agents_inside_are_told_by_the_call_that_they_run_in():
     assert "".join(event["delta"] for event in pick(events, "text-delta")) == "Done."
 
 
+async def test_each_call_of_an_agent_has_a_result():
+    """Also one that was not run: the page would wait for it for ever."""
+    results = pick(await tell("ag-ui", "limited"), "TOOL_CALL_RESULT")
+    assert [(one["toolCallId"], one["content"].partition(":")[0]) for one in results] == [
+        ("a", "paid 1"),
+        ("b", "This call was not run"),
+    ]
+    (result,) = pick(await tell("ag-ui", "typed"), "TOOL_CALL_RESULT")
+    assert result["content"] == "The answer was taken."
+    assert pick(await tell("ag-ui", "typed"), "STATE_SNAPSHOT")[0]["snapshot"] == {"amount": 3}
+
+
 async def test_an_output_that_no_piece_has_told():
     """That of a tool with `return_direct` is a text; an object is an object."""
     events = await tell("vercel", "direct")

@@ -14,6 +14,7 @@ from typing import cast
 
 from hocket._pipeline.answer import CACHE_HIT
 from hocket._pipeline.chat_answer import as_chunk
+from hocket.agents.approval import DecisionKind
 from hocket.agents.events import AgentEvent, ChunkEvent
 from hocket.agents.result import AgentResult
 from hocket.agents.state import is_valid
@@ -24,6 +25,7 @@ from hocket.messages import (
     InvalidToolCall,
     ToolCall,
     ToolCallChunk,
+    ToolMessage,
     UsageMetadata,
 )
 from hocket.messages.content import Fields, FieldsView
@@ -54,12 +56,14 @@ class _ToldCall:
         pieces: of which it is made: another call of the same id is not it. None: it came whole.
         sent: characters of its arguments.
         is_closed: whether it was told with all of its arguments, or that they will not come.
+        has_result: whether its result was told.
     """
 
     name: str
     pieces: object = None
     sent: int = 0
     is_closed: bool = False
+    has_result: bool = False
 
 
 class PartWriter(PageWriter):
@@ -170,14 +174,17 @@ class PartWriter(PageWriter):
         else:
             self._write_call(event.call, is_told=event.step == 0)  # by the run that has paused
             if event.kind == "tool_end":
-                self._tell(self._events.give_result(event.call["id"] or "", event.result, event.decision))
+                self._write_result(event.result, event.decision)
             elif event.kind == "paused":
                 self._tell(self._events.ask_approval(event.call))
                 self._waiting.append(event.call)
 
     def _write_output(self, result: AgentResult[object]) -> None:
-        """Tell the output of a run, unless it is a text that the pieces have told."""
+        """Tell what nothing has told yet: results of calls that were not run, and the output."""
         self._result = result
+        for message in result.new_messages:
+            if isinstance(message, ToolMessage):
+                self._write_result(message)
         if not isinstance(result.output, str):
             if result.output is not None:
                 self._write_value(result.output)
@@ -279,6 +286,13 @@ class PartWriter(PageWriter):
             reason = invalid["error"] or _BROKEN
             self._tell(self._events.break_call(call_id, told.name, args, reason, is_told=is_told))
         told.is_closed = True
+
+    def _write_result(self, result: ToolMessage, decision: DecisionKind | None = None) -> None:
+        """Tell the result of a call that the page knows, once."""
+        told = self._calls.get(result.tool_call_id)
+        if told is not None and told.is_closed and not told.has_result:
+            self._tell(self._events.give_result(result.tool_call_id, result, decision))
+            told.has_result = True
 
     def _end_calls(self) -> None:
         """Tell the calls of a reply of which all pieces have come, as they can be read."""
