@@ -72,7 +72,7 @@ async def test_a_chain_with_a_prompt_and_a_parser(provider: Provider, out: Path)
 
 async def test_without_time_to_wait_rows_are_left_and_collected_later(provider: Provider, out: Path) -> None:
     async with serve_batches(provider, out) as served:
-        served.server.batches.plan = BatchPlan(seconds=86_000)
+        served.server.batches.plan = BatchPlan(seconds=3_000)
         first = await served.run(ROWS, wait=0)
         assert (first.ok, first.pending) == (0, 12)
         assert isinstance(first.stopped, BatchPending)

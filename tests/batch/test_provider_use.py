@@ -411,7 +411,7 @@ async def test_a_run_that_waits_writes_nothing(out: Path, monkeypatch: pytest.Mo
 
 async def test_a_second_run_is_refused_while_the_first_one_waits(out: Path) -> None:
     async with serve_batches(OPENAI, out) as served:
-        served.server.batches.plan = BatchPlan(seconds=40_000)
+        served.server.batches.plan = BatchPlan(seconds=2_000)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(served.run, ROWS)
             await wait_until(lambda: bool(served.server.batches.submitted))

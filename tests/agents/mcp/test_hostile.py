@@ -29,28 +29,28 @@ MakeBare = Callable[..., Bare]
 
 MIB = 2**20
 MOST_MEMORY = 600 * MIB
-LATE = "took longer than 5 s"
-UNREAD = r"took longer than 5 s; 1 of its messages could not be read"
+LATE = "took longer than 2 s"
+UNREAD = r"took longer than 2 s; 1 of its messages could not be read"
 LARGE = "sent a message of more than 64 MiB, or 1,000,000 values, and was left"
 SHAPE = "its answer cannot be used: ValidationError"
 LEFT_OUT = r"\(a block of type \w+, which is damaged, or of another type, was left out\)"
 
 STARTS = {
-    "silent at the start": "did not answer within 5 s",
+    "silent at the start": "did not answer within 2 s",
     "dies at the start": "ended before it answered; its standard error may say why",
     "endless line at the start": LARGE,
-    "noise, then silence": r"did not answer within 5 s; \d+ of its messages could not be read",
+    "noise, then silence": r"did not answer within 2 s; \d+ of its messages could not be read",
     "unknown version": "cannot be used",
     "wrong shape at the start": "cannot be used: ValidationError",
     "error with a secret at the start": r"cannot be used: \*+",
-    "silent in the list": "did not answer within 5 s",
+    "silent in the list": "did not answer within 2 s",
     "dies in the list": "ended before it answered",
     "list of the wrong shape": "cannot be used: ValidationError",
     "endless pages": "it lists more than 10000 tools, 1000 pages of them, or 64 MiB",
     "endless large pages": "it lists more than 10000 tools, 1000 pages of them, or 64 MiB",
     "pages in a circle": "its list of tools has no end: the page after 'again' was sent before",
     "huge list": LARGE,
-    "deep schema": "did not answer within 5 s; 1 of its messages could not be read",
+    "deep schema": "did not answer within 2 s; 1 of its messages could not be read",
 }
 
 ANSWERS = {
@@ -190,7 +190,7 @@ async def run_agent(tools: list[BaseTool], path: Path) -> list[ToolMessage]:
 async def test_a_server_that_cannot_be_used(mode: str, hostile: Callable[[str], list[str]]) -> None:
     """Is refused, with the reason."""
     with anyio.fail_after(120), limit_memory(), pytest.raises(ToolServerUnavailable, match=STARTS[mode]) as caught:
-        async with mcp_tools(hostile(mode), timeout=5 if "5 s" in STARTS[mode] else 60):
+        async with mcp_tools(hostile(mode), timeout=2 if "2 s" in STARTS[mode] else 60):
             raise AssertionError
     assert KEY not in str(caught.value)
 
@@ -202,7 +202,7 @@ async def test_an_agent_goes_on(
     """The call ends with a result or an error, and the next one of another tool is made."""
     caplog.set_level(logging.CRITICAL, "mcp")
     with anyio.fail_after(120), limit_memory():
-        async with mcp_tools(hostile(mode), timeout=5 if "5 s" in ANSWERS.get(mode, "") else 60) as tools:
+        async with mcp_tools(hostile(mode), timeout=2 if "2 s" in ANSWERS.get(mode, "") else 60) as tools:
             results = await run_agent(tools, tmp_path / "history.sqlite")
     assert [one.text for one in results][1:] == ["noted"]
     assert re.search(ANSWERS.get(mode, "done|after all|x"), results[0].text)
