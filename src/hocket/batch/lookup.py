@@ -1,7 +1,10 @@
 """Is there a batch already? Asked where it is not known whether one was made: a reply was lost, or a process was killed."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
+from typing import TypeVar
 
 from pydantic_core import from_json
 
@@ -14,6 +17,8 @@ from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
 __all__ = ["find_batch", "is_refused"]
+
+T = TypeVar("T")
 
 LISTS_LAG = 60.0
 """Seconds after which a batch is in its provider's list, and between two looks at one that is under way."""
@@ -53,14 +58,7 @@ async def find_batch(client: BatchClient, entry: BatchEntry, journal: Journal, p
 
 
 async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patience: Patience) -> BatchState | None:
-    while True:
-        try:
-            states = await client.list(entry.at - LONGEST_SKEW)
-            break
-        except LLMError as error:
-            if not may_pass(error):
-                raise
-            await patience.pause(LISTS_LAG)
+    states = await _ask(patience, lambda: client.list(entry.at - LONGEST_SKEW))
     ours = [state for state in reversed(states) if state.key == entry.key]  # the elder first, within a second, too
     ours.sort(key=lambda state: state.created_at)
     for other in ours[1:]:
@@ -87,30 +85,37 @@ async def _find_nameless(
         state = found
         while state.state == "running" and state.total in (0, count):
             await patience.pause(LISTS_LAG)
-            state = await client.get(state.id)
+            state = await _ask(patience, partial(client.get, state.id))
         for place in state.results if state.total in (0, count) else ():
-            if await _read_key(client, place, patience) == entry.key:
+            if await _ask(patience, partial(_read_key, client, place)) == entry.key:
                 return state
     return None
 
 
-async def _read_key(client: BatchClient, place: str, patience: Patience) -> str | None:
+async def _read_key(client: BatchClient, place: str) -> str | None:
     """Return the key in the first line of results; None: they have none, or are gone."""
+    try:
+        async with aclosing(client.fetch(place)) as lines:
+            async for line in lines:
+                id, _ = client.api.read_line(from_json(line) if isinstance(line, bytes) else line)
+                return id.rpartition("-")[0]
+    except LLMError as error:
+        if error.status != 404:
+            raise
+    except (ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return None
+
+
+async def _ask(patience: Patience, ask: Callable[[], Awaitable[T]]) -> T:
+    """Return an answer, asked for again each minute while it fails of what may pass."""
     while True:
         try:
-            async with aclosing(client.fetch(place)) as lines:
-                async for line in lines:
-                    id, _ = client.api.read_line(from_json(line) if isinstance(line, bytes) else line)
-                    return id.rpartition("-")[0]
-            return None
+            return await ask()
         except LLMError as error:
-            if error.status == 404:
-                return None
             if not may_pass(error):
                 raise
-            await patience.pause(LISTS_LAG)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
+        await patience.pause(LISTS_LAG)
 
 
 def is_refused(error: LLMError) -> bool:

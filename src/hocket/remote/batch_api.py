@@ -35,8 +35,7 @@ class BatchState:
         key: hocket's; None: the server does not repeat it.
         state: "running"; "ended": its results can be fetched, however many rows it came to; "failed": no row was asked.
         created_at: in seconds since 1970; 0: the server does not say.
-        total: rows; 0: the server does not say. done: those that have ended, whatever became of them. failed: those of them
-            that have no answer.
+        total: rows; 0: the server does not say. done: those that have ended, whatever became of them.
         word: the server's own word for its state, or the code of what it failed of.
         message: what the server says of a failure; "": nothing.
         results: where its results are, for `BatchAPI.fetch`.
@@ -48,7 +47,6 @@ class BatchState:
     created_at: float
     total: int
     done: int
-    failed: int = 0
     word: str = ""
     message: str = ""
     results: tuple[str, ...] = ()

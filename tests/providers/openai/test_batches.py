@@ -111,7 +111,7 @@ def test_words_for_a_state(word: str, state: str) -> None:
     """One that is new says nothing of an end."""
     found = api_of(make("openai")).read_state({"id": "b", "status": word})
     assert (found.state, found.word) == (state, word.lower())
-    assert (found.key, found.created_at, found.total, found.done, found.failed) == (None, 0, 0, 0, 0)
+    assert (found.key, found.created_at, found.total, found.done) == (None, 0, 0, 0)
 
 
 def test_a_file_that_is_empty_is_none() -> None:

@@ -41,8 +41,7 @@ class AnthropicBatches(BatchAPI):
 
     def read_state(self, data: FieldsView) -> BatchState:
         id, word, counts = str(data["id"]), str(data["processing_status"]), object_at(data, "request_counts")
-        failed = sum(number_at(counts, name) for name in ("errored", *_UNREACHED))
-        done = failed + number_at(counts, "succeeded")
+        done = sum(number_at(counts, name) for name in ("succeeded", "errored", *_UNREACHED))
         return BatchState(
             id=id,
             key=None,
@@ -50,7 +49,6 @@ class AnthropicBatches(BatchAPI):
             created_at=read_time(data.get("created_at")),
             total=done + number_at(counts, "processing"),
             done=done,
-            failed=failed,
             word=word,
             results=(id,) if word == "ended" else (),
         )

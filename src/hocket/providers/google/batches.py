@@ -72,7 +72,6 @@ class GoogleBatches(BatchAPI):
     def read_state(self, data: FieldsView) -> BatchState:
         said, error, output = object_at(data, "metadata"), object_at(data, "error"), _find_output(data)
         stats, name = object_at(said, "batchStats"), str(data["name"])
-        failed = number_at(stats, "failedRequestCount")
         word = str(said.get("state") or "").rpartition("_STATE_")[2]  # of BATCH_STATE_FAILED, and of JOB_STATE_FAILED
         has_failed = word == "FAILED" or (error and word not in _ENDED)
         return BatchState(
@@ -81,8 +80,7 @@ class GoogleBatches(BatchAPI):
             state="failed" if has_failed else "ended" if word in _ENDED or data.get("done") else "running",
             created_at=read_time(said.get("createTime")),
             total=number_at(stats, "requestCount"),
-            done=failed + number_at(stats, "successfulRequestCount"),
-            failed=failed,
+            done=number_at(stats, "successfulRequestCount") + number_at(stats, "failedRequestCount"),
             word=_read_error(error)[1] if has_failed and error else word,
             message=str(error.get("message") or ""),
             results=(output.get("responsesFile") or name,) if output else (),

@@ -41,7 +41,6 @@ class MistralBatches(FileBatchAPI):
             created_at=read_time(data.get("created_at")),
             total=number_at(data, "total_requests"),
             done=number_at(data, "completed_requests"),
-            failed=number_at(data, "failed_requests"),
             word=word,
             message="; ".join(str(error.get("message")) for error in errors[:3]),
             results=tuple(file for end in ("output", "error") if (file := data.get(f"{end}_file"))),

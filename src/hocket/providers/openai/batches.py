@@ -45,7 +45,6 @@ class OpenAIBatches(FileBatchAPI):
         job = object_at(data, "job") or data  # Together's reply to a creation
         status = str(job["status"]).lower()  # Azure and Together write capitals
         counts = object_at(job, "request_counts")
-        failed = number_at(counts, "failed")
         errors: Sequence[FieldsView] = object_at(job, "errors").get("data") or ()
         return BatchState(
             id=str(job["id"]),
@@ -53,8 +52,7 @@ class OpenAIBatches(FileBatchAPI):
             state="ended" if status in _ENDED else "failed" if status == "failed" else "running",
             created_at=read_time(job.get("created_at")),
             total=number_at(counts, "total"),
-            done=failed + number_at(counts, "completed"),
-            failed=failed,
+            done=number_at(counts, "completed") + number_at(counts, "failed"),
             word=str(errors[0].get("code") or status) if errors else status,
             message="; ".join(str(error.get("message")) for error in errors[:3]) or str(job.get("error") or ""),
             results=tuple(file for end in ("output", "error") if (file := job.get(f"{end}_file_id"))),
