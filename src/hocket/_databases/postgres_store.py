@@ -1,0 +1,97 @@
+"""A store in PostgreSQL: a trip is a transaction, sent as a whole.
+
+An append locks the row of its lease until it is stored, and takes the place behind the last row. Who takes that lease next
+waits for it, so that rows have their order, and none of an owner that has lost its lease comes after its successor's.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from hocket._databases.postgres import Connection, PostgresClient, SyncPool, UndefinedTable, execute, postgres_server
+from hocket._databases.store import PURGE_EVERY, Append, Operation, Store
+from hocket._databases.store_sql import KEEP_LOG, PURGE, SCHEMA, STATEMENTS, read_result, write_parameters
+from hocket._runtime import clock
+from hocket._runtime.mode import Mode
+from hocket._secrets import redact_url
+from hocket.errors import StoreError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+__all__ = ["PostgresStore"]
+
+_NOW = "extract(epoch FROM clock_timestamp())::float8"
+_CREATE = f"SELECT pg_advisory_xact_lock(hashtextextended('hocket create store', 0)); {SCHEMA.format(bytes='BYTEA')}"
+_APPEND = """
+    WITH held AS (
+        SELECT 1 FROM hocket_lease WHERE key = :lease AND owner = :owner AND ends_at > :now FOR UPDATE
+    ), may AS (
+        SELECT 1 WHERE :lease = '' OR EXISTS (SELECT 1 FROM held)
+    ), stored AS (
+        INSERT INTO hocket_log_row (log, place, data)
+        SELECT :log, coalesce(:at, (SELECT max(place) FROM hocket_log_row WHERE log = :log), 0) + nr, data
+        FROM may, unnest(:rows::bytea[]) WITH ORDINALITY AS added (data, nr)
+        ON CONFLICT (log, place) DO NOTHING
+    )
+    SELECT 1 FROM may
+"""
+
+
+def _translate(statement: str) -> bytes:
+    """Return a statement in psycopg's form."""
+    return re.sub(r"(?<!:):([a-z]+)", r"%(\1)s", re.sub(r"(?<!:):now\b", _NOW, statement)).encode()
+
+
+_STATEMENTS = {kind: _translate(text) for kind, text in {**STATEMENTS, Append: _APPEND}.items()}
+_KEEP_LOG = _translate(KEEP_LOG)
+_PURGE = [_translate(statement) for statement in PURGE]
+
+
+class PostgresStore(Store):
+    """Keeps everything in tables of a database, made if absent. The time is the server's."""
+
+    def __init__(self, url: str) -> None:
+        self._server = postgres_server(f"a store at {redact_url(url)!r}", url, StoreError, StoreUnavailable)
+        self._purged_at = 0.0
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        """Do operations, in a thread."""
+        if mode.is_async:
+            await self._server.acall(self._do_all, operations)
+        else:
+            self._server.call(self._do_all, operations)
+
+    async def _do_all(self, client: PostgresClient, operations: Sequence[Operation]) -> None:
+        try:
+            self._send(client, operations)
+        except UndefinedTable:
+            await execute(client, _CREATE)
+            self._send(client, operations)
+
+    def _send(self, client: PostgresClient, operations: Sequence[Operation]) -> None:
+        now = clock.current().now()
+        with (
+            cast("SyncPool", client).connection() as connection,  # a URL's
+            connection.pipeline(),
+            connection.transaction(),
+        ):
+            if now >= self._purged_at + PURGE_EVERY:
+                self._purged_at = now
+                for statement in _PURGE:
+                    connection.execute(statement)
+            cursors = [_execute(connection, operation) for operation in operations]
+        for operation, cursor in zip(operations, cursors, strict=True):
+            rows = cursor.fetchall() if cursor.description else []
+            if isinstance(operation, Append):
+                operation.is_done = bool(rows)
+            else:
+                read_result(operation, cursor.rowcount, rows)
+
+
+def _execute(connection: Connection, operation: Operation) -> "Cursor[Any]":
+    parameters = write_parameters(operation)
+    if isinstance(operation, Append):
+        connection.execute(_KEEP_LOG, parameters)
+        parameters["rows"] = [*operation.rows]
+    return connection.execute(_STATEMENTS[type(operation)], parameters)

@@ -1,0 +1,76 @@
+"""A store in an SQLite file, for the processes of one machine."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from hocket._databases.sqlite import shared_database, snapshot, transaction
+from hocket._databases.store import PURGE_EVERY, Append, Operation, Store
+from hocket._databases.store_sql import (
+    HAS_LEASE,
+    KEEP_LOG,
+    PURGE,
+    READING,
+    SCHEMA,
+    STATEMENTS,
+    read_result,
+    write_parameters,
+)
+from hocket._databases.urls import check_path
+from hocket._runtime import clock
+from hocket._runtime.mode import Mode
+from hocket.errors import StoreError, StoreUnavailable
+
+__all__ = ["SQLiteStore"]
+
+_SCHEMA = SCHEMA.format(bytes="BLOB")
+_PATIENCE = 5.0  # seconds to wait for other writers
+_ADD_ROW = "INSERT OR IGNORE INTO hocket_log_row (log, place, data) VALUES (?, ?, ?)"
+_COUNT = "SELECT coalesce(max(place), 0) FROM hocket_log_row WHERE log = :log"
+
+
+class SQLiteStore(Store):
+    """Keeps everything in tables of a file, made if absent. The time is this machine's."""
+
+    def __init__(self, path: str) -> None:
+        self._database = shared_database(check_path(path, "path"), "a store", _PATIENCE, is_durable=False)
+        self._purged_at = 0.0
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        """Do operations, in a thread."""
+        try:
+            await mode.call_sync(self._do_all, operations)
+        except StoreError as error:
+            if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                raise
+            raise StoreUnavailable(*error.args) from error.__cause__
+
+    def _do_all(self, operations: Sequence[Operation]) -> None:
+        now = clock.current().time()
+        is_reading = all(isinstance(operation, READING) for operation in operations)
+        with (
+            self._database.open(_SCHEMA, StoreError) as connection,
+            (snapshot if is_reading else transaction)(connection),
+        ):
+            if not is_reading and now >= self._purged_at + PURGE_EVERY:
+                self._purged_at = now
+                for statement in PURGE:
+                    connection.execute(statement, {"now": now})
+            for operation in operations:
+                parameters = {**write_parameters(operation), "now": now}
+                if isinstance(operation, Append):
+                    _append(connection, operation, parameters)
+                else:
+                    cursor = connection.execute(STATEMENTS[type(operation)], parameters)
+                    read_result(operation, cursor.rowcount, cursor.fetchall())
+
+
+def _append(connection: sqlite3.Connection, operation: Append, parameters: dict[str, object]) -> None:
+    (has_lease,) = connection.execute(f"SELECT {HAS_LEASE}", parameters).fetchone()
+    operation.is_done = bool(has_lease)
+    if not has_lease:
+        return
+    at = operation.at
+    if at is None:
+        (at,) = connection.execute(_COUNT, parameters).fetchone()
+    connection.executemany(_ADD_ROW, ((operation.log, at + n, row) for n, row in enumerate(operation.rows, 1)))
+    connection.execute(KEEP_LOG, parameters)

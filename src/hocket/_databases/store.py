@@ -1,0 +1,256 @@
+"""What processes share of a feature's state, over one seam: logs, values and leases, in memory, SQLite, Redis, PostgreSQL.
+
+A feature says what it wants as operations, and a store does any number of them in one trip, all or none, in their order.
+So a process can gather what many of its tasks want, and a new backend is one file that knows no feature. Times are the
+store's own. What is conditional names a lease: it is done only while its owner has that, so that a process which was put
+aside for longer writes nothing over the work of its successor.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from hocket._databases.drivers import may_open_here
+from hocket._databases.urls import parse_address
+from hocket._runtime import clock
+from hocket._runtime.mode import Mode
+from hocket._secrets import redact_url
+from hocket.errors import InvalidInput
+
+__all__ = [
+    "Append",
+    "Claim",
+    "Get",
+    "GetOwner",
+    "Lease",
+    "MemoryStore",
+    "Operation",
+    "Put",
+    "Read",
+    "Release",
+    "Renew",
+    "Store",
+    "open_store",
+]
+
+
+class Lease(NamedTuple):
+    """A lease, and whose it should be."""
+
+    key: str
+    owner: str
+
+
+@dataclass(slots=True)
+class Append:
+    """Add rows to a log, behind all that anybody has seen. A log keeps its rows until all of it goes.
+
+    Attributes:
+        log: its name. rows: none: the log is only kept for longer.
+        ttl: seconds for which the log is kept from now on.
+        at: how many rows there are before these: those that are there already are not added again, so that a caller who
+            lost the answer can ask again. None: behind the last one.
+        lease: without which nothing is done; None: none is needed.
+        is_done: whether it was done.
+    """
+
+    log: str
+    rows: Sequence[bytes]
+    ttl: float
+    at: int | None = None
+    lease: Lease | None = None
+    is_done: bool = False
+
+
+@dataclass(slots=True)
+class Read:
+    """Read the ``most`` rows of a log that follow on the first ``after``: ``rows``."""
+
+    log: str
+    after: int = 0
+    most: int = 1_000
+    rows: Sequence[bytes] = ()
+
+
+@dataclass(slots=True)
+class Get:
+    """Read a value: ``value``; None: there is none."""
+
+    key: str
+    value: bytes | None = None
+
+
+@dataclass(slots=True)
+class Put:
+    """Write a value, for ``ttl`` seconds. ``is_done``: whether the lease, if one is named, let it be."""
+
+    key: str
+    value: bytes
+    ttl: float
+    lease: Lease | None = None
+    is_done: bool = False
+
+
+@dataclass(slots=True)
+class Claim:
+    """Take a lease for some seconds, where nobody else has it. ``is_done``: whether it is the owner's now."""
+
+    lease: Lease
+    seconds: float
+    is_done: bool = False
+
+
+@dataclass(slots=True)
+class Renew:
+    """Keep a lease for some seconds from now on. ``is_done``: whether the owner had it still."""
+
+    lease: Lease
+    seconds: float
+    is_done: bool = False
+
+
+@dataclass(slots=True)
+class Release:
+    """Give a lease back, if the owner has it."""
+
+    lease: Lease
+
+
+@dataclass(slots=True)
+class GetOwner:
+    """Read who has a lease: ``owner``; None: nobody."""
+
+    key: str
+    owner: str | None = None
+
+
+Operation: TypeAlias = Append | Read | Get | Put | Claim | Renew | Release | GetOwner
+
+
+class Store(ABC):
+    """Where logs, values and leases are kept."""
+
+    @abstractmethod
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        """Do operations in their order, all or none, in one trip; each has its result then.
+
+        Raises:
+            StoreUnavailable: the store cannot be reached; whether it was done is not known.
+            StoreError: it refuses.
+        """
+
+
+def open_store(address: str | None, what: str) -> Store:
+    """Return a store. Nothing is opened before it is used.
+
+    Args:
+        address: ``redis://…``, ``postgresql://…`` or ``sqlite:///path``; None: in the memory of this process.
+        what: whose it is, for the text of an error: "live answers".
+
+    Raises:
+        InvalidInput: the address is of another kind.
+        MissingDependency: a package is missing.
+    """
+    if address is None:
+        return MemoryStore()
+    kind, place = parse_address(address, what)
+    if kind == "file":
+        raise InvalidInput(
+            f"{redact_url(place)!r} is no address of {what}: it is redis://…, postgresql://… or sqlite:///path"
+        )
+
+    def open_place() -> Store:
+        if kind == "redis":
+            from hocket._databases.redis_store import RedisStore
+
+            return RedisStore(place)
+        if kind == "postgres":
+            from hocket._databases.postgres_store import PostgresStore
+
+            return PostgresStore(place)
+        from hocket._databases.sqlite_store import SQLiteStore
+
+        return SQLiteStore(place)
+
+    return open_place() if may_open_here(kind) else _LaterStore(open_place)
+
+
+class _LaterStore(Store):
+    """A store that is opened at its first use, in a thread: what it needs takes a moment to import."""
+
+    def __init__(self, open_place: Callable[[], Store]) -> None:
+        self._open = open_place
+        self._store: Store | None = None
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        if self._store is None:
+            self._store = await mode.call_sync(self._open)
+        await self._store.do(mode, operations)
+
+
+PURGE_EVERY = 60.0
+"""Seconds between two looks of a process for what has outlived its time, where the store does not look itself."""
+
+
+class MemoryStore(Store):
+    """Keeps everything in this process."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, tuple[list[bytes], float]] = {}  # with the time at which each goes
+        self._values: dict[str, tuple[bytes, float]] = {}
+        self._leases: dict[str, tuple[str, float]] = {}
+        self._changing = threading.Lock()
+        self._purged_at = 0.0
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        """Do operations. Nothing is waited for."""
+        with self._changing:
+            now = clock.current().time()
+            self._purge(now)
+            for operation in operations:
+                self._do(operation, now)
+
+    def _do(self, operation: Operation, now: float) -> None:
+        match operation:
+            case Append(log, rows, ttl, at, lease):
+                operation.is_done = self._has(lease, now)
+                if operation.is_done:
+                    there = self._logs[log][0] if log in self._logs else []
+                    there += rows if at is None else rows[len(there) - at :]
+                    self._logs[log] = there, now + ttl
+            case Read(log, after, most):
+                operation.rows = self._logs[log][0][after : after + most] if log in self._logs else ()
+            case Get(key):
+                value, ends_at = self._values.get(key, (None, 0.0))
+                operation.value = value if ends_at > now else None
+            case Put(key, value, ttl, lease):
+                operation.is_done = self._has(lease, now)
+                if operation.is_done:
+                    self._values[key] = value, now + ttl
+            case Claim(lease, seconds) | Renew(lease, seconds):
+                free = (None,) if isinstance(operation, Claim) else ()
+                operation.is_done = self._find_owner(lease.key, now) in (lease.owner, *free)
+                if operation.is_done:
+                    self._leases[lease.key] = lease.owner, now + seconds
+            case Release(lease):
+                if self._has(lease, now):
+                    del self._leases[lease.key]
+            case GetOwner(key):
+                operation.owner = self._find_owner(key, now)
+
+    def _has(self, lease: Lease | None, now: float) -> bool:
+        return lease is None or self._find_owner(lease.key, now) == lease.owner
+
+    def _find_owner(self, key: str, now: float) -> str | None:
+        owner, ends_at = self._leases.get(key, (None, 0.0))
+        return owner if ends_at > now else None
+
+    def _purge(self, now: float) -> None:
+        if now < self._purged_at + PURGE_EVERY:
+            return
+        self._purged_at = now
+        for kept in (self._logs, self._values, self._leases):
+            for name in [name for name, (_, ends_at) in kept.items() if ends_at <= now]:
+                del kept[name]
