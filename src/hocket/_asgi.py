@@ -48,10 +48,12 @@ ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[object, obj
 Header: TypeAlias = tuple[bytes, bytes]
 
 
-async def confirm_lifespan(receive: Receive, send: Send) -> None:
-    """Say yes to the server's start and to its end: there is nothing to do for either."""
+async def confirm_lifespan(receive: Receive, send: Send, finish: Callable[[], Awaitable[object]] | None = None) -> None:
+    """Say yes to the server's start and to its end; ``finish`` is done before the end."""
     while True:
         kind = (await receive())["type"]
+        if kind == "lifespan.shutdown" and finish is not None:
+            await finish()
         await send({"type": f"{kind}.complete"})
         if kind == "lifespan.shutdown":
             return

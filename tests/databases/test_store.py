@@ -8,20 +8,20 @@ from uuid import uuid4
 import anyio
 import pytest
 
+from hocket._databases.opening import open_state_store
 from hocket._databases.store import (
-    Append,
-    Claim,
-    Get,
+    AppendRows,
+    ClaimLease,
     GetOwner,
+    GetValue,
     Lease,
-    MemoryStore,
+    MemoryStateStore,
     Operation,
-    Put,
-    Read,
-    Release,
-    Renew,
-    Store,
-    open_store,
+    PutValue,
+    ReadRows,
+    ReleaseLease,
+    RenewLease,
+    StateStore,
 )
 from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket.errors import InvalidInput
@@ -37,14 +37,14 @@ def postgres_url() -> Iterator[str]:
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis", "postgres"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StateStore]:
     if request.param == "redis":
         with redis_names("hocket:") as (url, _):
-            yield open_store(url, "a test")
+            yield open_state_store(url, "a test")
     elif request.param == "postgres":
-        yield open_store(request.getfixturevalue("postgres_url"), "a test")
+        yield open_state_store(request.getfixturevalue("postgres_url"), "a test")
     else:
-        yield open_store(None if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}", "a test")
+        yield open_state_store(None if request.param == "memory" else f"sqlite:///{tmp_path / 'store.db'}", "a test")
 
 
 @pytest.fixture
@@ -52,19 +52,19 @@ def name() -> str:
     return f"test-{uuid4().hex}"
 
 
-async def do(store: Store, *operations: Operation) -> None:
+async def do(store: StateStore, *operations: Operation) -> None:
     await store.do(ASYNC, operations)
 
 
-async def read(store: Store, log: str, after: int = 0, most: int = 100) -> list[bytes]:
-    found = Read(log, after, most)
+async def read(store: StateStore, log: str, after: int = 0, most: int = 100) -> list[bytes]:
+    found = ReadRows(log, after, most)
     await do(store, found)
     return [*found.rows]
 
 
-async def test_rows_are_read_in_their_order_from_any_place(store: Store, name: str) -> None:
+async def test_rows_are_read_in_their_order_from_any_place(store: StateStore, name: str) -> None:
     rows = [b"%d" % number for number in range(2_500)]
-    await do(store, Append(name, rows[:3], 60), Append(name, rows[3:], 60))
+    await do(store, AppendRows(name, rows[:3], 60), AppendRows(name, rows[3:], 60))
     assert await read(store, name, most=9_999) == rows
     assert await read(store, name, 2_498) == rows[2_498:]
     assert await read(store, name, 10, 3) == rows[10:13]
@@ -72,74 +72,74 @@ async def test_rows_are_read_in_their_order_from_any_place(store: Store, name: s
     assert await read(store, f"{name}-other") == []
 
 
-async def test_bytes_come_back_as_they_are(store: Store, name: str) -> None:
+async def test_bytes_come_back_as_they_are(store: StateStore, name: str) -> None:
     odd = [bytes(range(256)), b"", "zß水🎉".encode(), b"\0" * 100_000]
-    await do(store, Append(name, odd, 60), Put(name, odd[0], 60))
-    value = Get(name)
+    await do(store, AppendRows(name, odd, 60), PutValue(name, odd[0], 60))
+    value = GetValue(name)
     await do(store, value)
     assert (await read(store, name), value.value) == (odd, odd[0])
 
 
-async def test_an_append_can_be_asked_for_again(store: Store, name: str) -> None:
+async def test_an_append_can_be_asked_for_again(store: StateStore, name: str) -> None:
     """Whose answer was lost knows how many rows there were before."""
     for _ in range(2):
-        await do(store, Append(name, [b"a", b"b"], 60, at=0))
-    await do(store, Append(name, [b"b", b"c"], 60, at=1))
+        await do(store, AppendRows(name, [b"a", b"b"], 60, at=0))
+    await do(store, AppendRows(name, [b"b", b"c"], 60, at=1))
     assert await read(store, name) == [b"a", b"b", b"c"]
 
 
-async def test_a_lease_has_one_owner(store: Store, name: str) -> None:
+async def test_a_lease_has_one_owner(store: StateStore, name: str) -> None:
     mine, theirs = Lease(name, "me"), Lease(name, "they")
-    first, again, other, owner = Claim(mine, 60), Claim(mine, 60), Claim(theirs, 60), GetOwner(name)
+    first, again, other, owner = ClaimLease(mine, 60), ClaimLease(mine, 60), ClaimLease(theirs, 60), GetOwner(name)
     await do(store, first, again, other, owner)
     assert (first.is_done, again.is_done, other.is_done, owner.owner) == (True, True, False, "me")
-    renewed, not_theirs = Renew(mine, 60), Renew(theirs, 60)
-    await do(store, renewed, not_theirs, Release(theirs), owner)
+    renewed, not_theirs = RenewLease(mine, 60), RenewLease(theirs, 60)
+    await do(store, renewed, not_theirs, ReleaseLease(theirs), owner)
     assert (renewed.is_done, not_theirs.is_done, owner.owner) == (True, False, "me")
-    await do(store, Release(mine), owner, other, renewed)
+    await do(store, ReleaseLease(mine), owner, other, renewed)
     assert (owner.owner, other.is_done, renewed.is_done) == (None, True, False)
 
 
-async def test_a_lease_that_is_over_is_free_and_not_renewed(store: Store, name: str) -> None:
+async def test_a_lease_that_is_over_is_free_and_not_renewed(store: StateStore, name: str) -> None:
     mine, theirs = Lease(name, "me"), Lease(name, "they")
-    await do(store, Claim(mine, 0.05))
+    await do(store, ClaimLease(mine, 0.05))
     owner = GetOwner(name)
     await do(store, owner)
     while owner.owner is not None:
         await anyio.sleep(0.02)
         await do(store, owner)
-    renewed, late = Renew(mine, 60), Append(name, [b"late"], 60, lease=mine)
+    renewed, late = RenewLease(mine, 60), AppendRows(name, [b"late"], 60, lease=mine)
     await do(store, renewed, late)
     assert not renewed.is_done and not late.is_done
-    taken, late_put = Claim(theirs, 60), Put(name, b"late", 60, mine)
+    taken, late_put = ClaimLease(theirs, 60), PutValue(name, b"late", 60, mine)
     await do(store, taken, late, late_put)
     assert (taken.is_done, late.is_done, late_put.is_done) == (True, False, False)
     assert await read(store, name) == []
 
 
-async def test_what_needs_a_lease_is_done_by_its_owner_alone(store: Store, name: str) -> None:
+async def test_what_needs_a_lease_is_done_by_its_owner_alone(store: StateStore, name: str) -> None:
     mine, theirs = Lease(name, "me"), Lease(name, "they")
-    added, put = Append(name, [b"mine"], 60, lease=mine), Put(name, b"mine", 60, mine)
-    refused, not_put = Append(name, [b"theirs"], 60, lease=theirs), Put(name, b"theirs", 60, theirs)
-    value = Get(name)
-    await do(store, Claim(mine, 60), added, refused, put, not_put, value)
+    added, put = AppendRows(name, [b"mine"], 60, lease=mine), PutValue(name, b"mine", 60, mine)
+    refused, not_put = AppendRows(name, [b"theirs"], 60, lease=theirs), PutValue(name, b"theirs", 60, theirs)
+    value = GetValue(name)
+    await do(store, ClaimLease(mine, 60), added, refused, put, not_put, value)
     assert (added.is_done, put.is_done, refused.is_done, not_put.is_done) == (True, True, False, False)
     assert (await read(store, name), value.value) == ([b"mine"], b"mine")
 
 
-async def test_values_go_in_their_time(store: Store, name: str) -> None:
-    value = Get(name)
-    await do(store, Put(name, b"old", 60), Put(name, b"new", 0.05), value)
+async def test_values_go_in_their_time(store: StateStore, name: str) -> None:
+    value = GetValue(name)
+    await do(store, PutValue(name, b"old", 60), PutValue(name, b"new", 0.05), value)
     assert value.value == b"new"
     while value.value is not None:
         await anyio.sleep(0.02)
         await do(store, value)
 
 
-async def test_many_writers_at_once_lose_no_row(store: Store, name: str) -> None:
+async def test_many_writers_at_once_lose_no_row(store: StateStore, name: str) -> None:
     async def write(writer: int) -> None:
         for number in range(20):
-            await do(store, Append(name, [b"%d %d" % (writer, number), b"%d and" % writer], 60))
+            await do(store, AppendRows(name, [b"%d %d" % (writer, number), b"%d and" % writer], 60))
 
     async with anyio.create_task_group() as writing:
         for writer in range(5):
@@ -151,9 +151,9 @@ async def test_many_writers_at_once_lose_no_row(store: Store, name: str) -> None
         assert own == [row for number in range(20) for row in (b"%d %d" % (writer, number), b"%d and" % writer)]
 
 
-def test_from_sync_code_in_threads(store: Store, name: str) -> None:
+def test_from_sync_code_in_threads(store: StateStore, name: str) -> None:
     """As a sync verb would use it; of those who claim at once one gets the lease."""
-    claims = [Claim(Lease(name, f"owner {number}"), 60) for number in range(8)]
+    claims = [ClaimLease(Lease(name, f"owner {number}"), 60) for number in range(8)]
     threads = [threading.Thread(target=lambda one=one: drive(store.do(BLOCKING, [one]))) for one in claims]
     for thread in threads:
         thread.start()
@@ -165,14 +165,14 @@ def test_from_sync_code_in_threads(store: Store, name: str) -> None:
 async def test_memory_forgets_what_has_outlived_its_time(virtual_clock: object, name: str) -> None:
     from hocket._runtime import clock
 
-    store = MemoryStore()
-    await do(store, Append(name, [b"row"], 60), Put(name, b"value", 60), Claim(Lease(name, "me"), 60))
+    store = MemoryStateStore()
+    await do(store, AppendRows(name, [b"row"], 60), PutValue(name, b"value", 60), ClaimLease(Lease(name, "me"), 60))
     await clock.current().sleep(200)
-    await do(store, Read(name))
+    await do(store, ReadRows(name))
     assert await read(store, name) == []
 
 
 @pytest.mark.parametrize("address", ["answers.db", "mysql://localhost/db"])
 def test_an_address_of_another_kind_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is no address of live answers"):
-        open_store(address, "live answers")
+        open_state_store(address, "live answers")

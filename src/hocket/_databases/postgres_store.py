@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from hocket._databases.postgres import Connection, PostgresClient, SyncPool, UndefinedTable, execute, postgres_server
-from hocket._databases.store import PURGE_EVERY, Append, Operation, Store
-from hocket._databases.store_sql import KEEP_LOG, PURGE, SCHEMA, STATEMENTS, read_result, write_parameters
+from hocket._databases.store import PURGE_EVERY, AppendRows, Operation, StateStore
+from hocket._databases.store_sql import KEEP_LOG, PURGE, SCHEMA, STATEMENTS, set_result, write_parameters
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
@@ -19,7 +19,7 @@ from hocket.errors import StoreError, StoreUnavailable
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresStateStore"]
 
 _NOW = "extract(epoch FROM clock_timestamp())::float8"
 _CREATE = f"SELECT pg_advisory_xact_lock(hashtextextended('hocket create store', 0)); {SCHEMA.format(bytes='BYTEA')}"
@@ -43,12 +43,12 @@ def _translate(statement: str) -> bytes:
     return re.sub(r"(?<!:):([a-z]+)", r"%(\1)s", re.sub(r"(?<!:):now\b", _NOW, statement)).encode()
 
 
-_STATEMENTS = {kind: _translate(text) for kind, text in {**STATEMENTS, Append: _APPEND}.items()}
+_STATEMENTS = {kind: _translate(text) for kind, text in {**STATEMENTS, AppendRows: _APPEND}.items()}
 _KEEP_LOG = _translate(KEEP_LOG)
 _PURGE = [_translate(statement) for statement in PURGE]
 
 
-class PostgresStore(Store):
+class PostgresStateStore(StateStore):
     """Keeps everything in tables of a database, made if absent. The time is the server's."""
 
     def __init__(self, url: str) -> None:
@@ -83,15 +83,15 @@ class PostgresStore(Store):
             cursors = [_execute(connection, operation) for operation in operations]
         for operation, cursor in zip(operations, cursors, strict=True):
             rows = cursor.fetchall() if cursor.description else []
-            if isinstance(operation, Append):
+            if isinstance(operation, AppendRows):
                 operation.is_done = bool(rows)
             else:
-                read_result(operation, cursor.rowcount, rows)
+                set_result(operation, cursor.rowcount, rows)
 
 
 def _execute(connection: Connection, operation: Operation) -> "Cursor[Any]":
     parameters = write_parameters(operation)
-    if isinstance(operation, Append):
+    if isinstance(operation, AppendRows):
         connection.execute(_KEEP_LOG, parameters)
         parameters["rows"] = [*operation.rows]
     return connection.execute(_STATEMENTS[type(operation)], parameters)

@@ -6,19 +6,31 @@ from typing import Any
 
 from hocket._databases.redis import NoScriptError, RedisClient, redis_server
 from hocket._databases.server import maybe_await
-from hocket._databases.store import Append, Claim, Get, GetOwner, Lease, Operation, Put, Read, Release, Renew, Store
+from hocket._databases.store import (
+    AppendRows,
+    ClaimLease,
+    GetOwner,
+    GetValue,
+    Lease,
+    Operation,
+    PutValue,
+    ReadRows,
+    ReleaseLease,
+    RenewLease,
+    StateStore,
+)
 from hocket._runtime.data_files import read_data_file
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
 from hocket.errors import StoreError, StoreUnavailable
 
-__all__ = ["RedisStore"]
+__all__ = ["RedisStateStore"]
 
 _SCRIPT = read_data_file("hocket._databases", "store.lua")
 _DIGEST = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 
 
-class RedisStore(Store):
+class RedisStateStore(StateStore):
     """Keeps everything under ``hocket:log:``, ``hocket:value:`` and ``hocket:lease:``. The time is Redis's."""
 
     def __init__(self, url: str) -> None:
@@ -43,37 +55,37 @@ async def _do_all(client: RedisClient, operations: Sequence[Operation]) -> None:
         results = await maybe_await(running)
     for operation, result in zip(operations, results, strict=True):
         match operation:
-            case Read():
+            case ReadRows():
                 operation.rows = result
-            case Get():
+            case GetValue():
                 operation.value = result
             case GetOwner():
                 operation.owner = None if result is None else result.decode()
-            case Append() | Put() | Claim() | Renew():
+            case AppendRows() | PutValue() | ClaimLease() | RenewLease():
                 operation.is_done = result == 1
-            case Release():
+            case ReleaseLease():
                 pass
 
 
 def _write(operation: Operation) -> Sequence[str | bytes | int]:
     """Return an operation as the script reads it."""
     match operation:
-        case Append(log, rows, ttl, at, lease):
+        case AppendRows(log, rows, ttl, at, lease):
             place = "" if at is None else at
             return "append", f"hocket:log:{log}", _milliseconds(ttl), place, *_name(lease), len(rows), *rows
-        case Read(log, after, most):
+        case ReadRows(log, after, most):
             return "read", f"hocket:log:{log}", after, most
-        case Get(key):
+        case GetValue(key):
             return "get", f"hocket:value:{key}"
         case GetOwner(key):
             return "get", f"hocket:lease:{key}"
-        case Put(key, value, ttl, lease):
+        case PutValue(key, value, ttl, lease):
             return "put", f"hocket:value:{key}", value, _milliseconds(ttl), *_name(lease)
-        case Claim(lease, seconds):
+        case ClaimLease(lease, seconds):
             return "claim", *_name(lease), _milliseconds(seconds)
-        case Renew(lease, seconds):
+        case RenewLease(lease, seconds):
             return "renew", *_name(lease), _milliseconds(seconds)
-        case Release(lease):
+        case ReleaseLease(lease):
             return "release", *_name(lease)
 
 

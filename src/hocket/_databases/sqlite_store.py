@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 
-from hocket._databases.sqlite import shared_database, snapshot, transaction
-from hocket._databases.store import PURGE_EVERY, Append, Operation, Store
+from hocket._databases.sqlite import SQLiteDatabase, shared_database, snapshot, transaction
+from hocket._databases.store import PURGE_EVERY, AppendRows, Operation, StateStore
 from hocket._databases.store_sql import (
     HAS_LEASE,
     KEEP_LOG,
@@ -12,7 +12,7 @@ from hocket._databases.store_sql import (
     READING,
     SCHEMA,
     STATEMENTS,
-    read_result,
+    set_result,
     write_parameters,
 )
 from hocket._databases.urls import check_path
@@ -20,7 +20,7 @@ from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket.errors import StoreError, StoreUnavailable
 
-__all__ = ["SQLiteStore"]
+__all__ = ["SQLiteStateStore"]
 
 _SCHEMA = SCHEMA.format(bytes="BLOB")
 _PATIENCE = 5.0  # seconds to wait for other writers
@@ -28,11 +28,12 @@ _ADD_ROW = "INSERT OR IGNORE INTO hocket_log_row (log, place, data) VALUES (?, ?
 _COUNT = "SELECT coalesce(max(place), 0) FROM hocket_log_row WHERE log = :log"
 
 
-class SQLiteStore(Store):
+class SQLiteStateStore(StateStore):
     """Keeps everything in tables of a file, made if absent. The time is this machine's."""
 
     def __init__(self, path: str) -> None:
-        self._database = shared_database(check_path(path, "path"), "a store", _PATIENCE, is_durable=False)
+        self._path = check_path(path, "path")
+        self._database: SQLiteDatabase | None = None  # the disk is not looked at in a loop
         self._purged_at = 0.0
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
@@ -45,6 +46,8 @@ class SQLiteStore(Store):
             raise StoreUnavailable(*error.args) from error.__cause__
 
     def _do_all(self, operations: Sequence[Operation]) -> None:
+        if self._database is None:
+            self._database = shared_database(self._path, "a store", _PATIENCE, is_durable=False)
         now = clock.current().time()
         is_reading = all(isinstance(operation, READING) for operation in operations)
         with (
@@ -57,14 +60,14 @@ class SQLiteStore(Store):
                     connection.execute(statement, {"now": now})
             for operation in operations:
                 parameters = {**write_parameters(operation), "now": now}
-                if isinstance(operation, Append):
+                if isinstance(operation, AppendRows):
                     _append(connection, operation, parameters)
                 else:
                     cursor = connection.execute(STATEMENTS[type(operation)], parameters)
-                    read_result(operation, cursor.rowcount, cursor.fetchall())
+                    set_result(operation, cursor.rowcount, cursor.fetchall())
 
 
-def _append(connection: sqlite3.Connection, operation: Append, parameters: dict[str, object]) -> None:
+def _append(connection: sqlite3.Connection, operation: AppendRows, parameters: dict[str, object]) -> None:
     (has_lease,) = connection.execute(f"SELECT {HAS_LEASE}", parameters).fetchone()
     operation.is_done = bool(has_lease)
     if not has_lease:

@@ -8,31 +8,26 @@ aside for longer writes nothing over the work of its successor.
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from hocket._databases.drivers import may_open_here
-from hocket._databases.urls import parse_address
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
-from hocket._secrets import redact_url
-from hocket.errors import InvalidInput
 
 __all__ = [
-    "Append",
-    "Claim",
-    "Get",
+    "AppendRows",
+    "ClaimLease",
     "GetOwner",
+    "GetValue",
     "Lease",
-    "MemoryStore",
+    "MemoryStateStore",
     "Operation",
-    "Put",
-    "Read",
-    "Release",
-    "Renew",
-    "Store",
-    "open_store",
+    "PutValue",
+    "ReadRows",
+    "ReleaseLease",
+    "RenewLease",
+    "StateStore",
 ]
 
 
@@ -44,7 +39,7 @@ class Lease(NamedTuple):
 
 
 @dataclass(slots=True)
-class Append:
+class AppendRows:
     """Add rows to a log, behind all that anybody has seen. A log keeps its rows until all of it goes.
 
     Attributes:
@@ -65,7 +60,7 @@ class Append:
 
 
 @dataclass(slots=True)
-class Read:
+class ReadRows:
     """Read the ``most`` rows of a log that follow on the first ``after``: ``rows``."""
 
     log: str
@@ -75,7 +70,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class Get:
+class GetValue:
     """Read a value: ``value``; None: there is none."""
 
     key: str
@@ -83,7 +78,7 @@ class Get:
 
 
 @dataclass(slots=True)
-class Put:
+class PutValue:
     """Write a value, for ``ttl`` seconds. ``is_done``: whether the lease, if one is named, let it be."""
 
     key: str
@@ -94,7 +89,7 @@ class Put:
 
 
 @dataclass(slots=True)
-class Claim:
+class ClaimLease:
     """Take a lease for some seconds, where nobody else has it. ``is_done``: whether it is the owner's now."""
 
     lease: Lease
@@ -103,7 +98,7 @@ class Claim:
 
 
 @dataclass(slots=True)
-class Renew:
+class RenewLease:
     """Keep a lease for some seconds from now on. ``is_done``: whether the owner had it still."""
 
     lease: Lease
@@ -112,7 +107,7 @@ class Renew:
 
 
 @dataclass(slots=True)
-class Release:
+class ReleaseLease:
     """Give a lease back, if the owner has it."""
 
     lease: Lease
@@ -126,10 +121,10 @@ class GetOwner:
     owner: str | None = None
 
 
-Operation: TypeAlias = Append | Read | Get | Put | Claim | Renew | Release | GetOwner
+Operation: TypeAlias = AppendRows | ReadRows | GetValue | PutValue | ClaimLease | RenewLease | ReleaseLease | GetOwner
 
 
-class Store(ABC):
+class StateStore(ABC):
     """Where logs, values and leases are kept."""
 
     @abstractmethod
@@ -142,59 +137,11 @@ class Store(ABC):
         """
 
 
-def open_store(address: str | None, what: str) -> Store:
-    """Return a store. Nothing is opened before it is used.
-
-    Args:
-        address: ``redis://…``, ``postgresql://…`` or ``sqlite:///path``; None: in the memory of this process.
-        what: whose it is, for the text of an error: "live answers".
-
-    Raises:
-        InvalidInput: the address is of another kind.
-        MissingDependency: a package is missing.
-    """
-    if address is None:
-        return MemoryStore()
-    kind, place = parse_address(address, what)
-    if kind == "file":
-        raise InvalidInput(
-            f"{redact_url(place)!r} is no address of {what}: it is redis://…, postgresql://… or sqlite:///path"
-        )
-
-    def open_place() -> Store:
-        if kind == "redis":
-            from hocket._databases.redis_store import RedisStore
-
-            return RedisStore(place)
-        if kind == "postgres":
-            from hocket._databases.postgres_store import PostgresStore
-
-            return PostgresStore(place)
-        from hocket._databases.sqlite_store import SQLiteStore
-
-        return SQLiteStore(place)
-
-    return open_place() if may_open_here(kind) else _LaterStore(open_place)
-
-
-class _LaterStore(Store):
-    """A store that is opened at its first use, in a thread: what it needs takes a moment to import."""
-
-    def __init__(self, open_place: Callable[[], Store]) -> None:
-        self._open = open_place
-        self._store: Store | None = None
-
-    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
-        if self._store is None:
-            self._store = await mode.call_sync(self._open)
-        await self._store.do(mode, operations)
-
-
 PURGE_EVERY = 60.0
 """Seconds between two looks of a process for what has outlived its time, where the store does not look itself."""
 
 
-class MemoryStore(Store):
+class MemoryStateStore(StateStore):
     """Keeps everything in this process."""
 
     def __init__(self) -> None:
@@ -214,27 +161,27 @@ class MemoryStore(Store):
 
     def _do(self, operation: Operation, now: float) -> None:
         match operation:
-            case Append(log, rows, ttl, at, lease):
+            case AppendRows(log, rows, ttl, at, lease):
                 operation.is_done = self._has(lease, now)
                 if operation.is_done:
                     there = self._logs[log][0] if log in self._logs else []
                     there += rows if at is None else rows[len(there) - at :]
                     self._logs[log] = there, now + ttl
-            case Read(log, after, most):
+            case ReadRows(log, after, most):
                 operation.rows = self._logs[log][0][after : after + most] if log in self._logs else ()
-            case Get(key):
+            case GetValue(key):
                 value, ends_at = self._values.get(key, (None, 0.0))
                 operation.value = value if ends_at > now else None
-            case Put(key, value, ttl, lease):
+            case PutValue(key, value, ttl, lease):
                 operation.is_done = self._has(lease, now)
                 if operation.is_done:
                     self._values[key] = value, now + ttl
-            case Claim(lease, seconds) | Renew(lease, seconds):
-                free = (None,) if isinstance(operation, Claim) else ()
+            case ClaimLease(lease, seconds) | RenewLease(lease, seconds):
+                free = (None,) if isinstance(operation, ClaimLease) else ()
                 operation.is_done = self._find_owner(lease.key, now) in (lease.owner, *free)
                 if operation.is_done:
                     self._leases[lease.key] = lease.owner, now + seconds
-            case Release(lease):
+            case ReleaseLease(lease):
                 if self._has(lease, now):
                     del self._leases[lease.key]
             case GetOwner(key):

@@ -5,9 +5,19 @@ Parameters are written ``:name``; ``:now`` is the time, in seconds since 1970.
 
 from collections.abc import Mapping
 
-from hocket._databases.store import Append, Claim, Get, GetOwner, Operation, Put, Read, Release, Renew
+from hocket._databases.store import (
+    AppendRows,
+    ClaimLease,
+    GetOwner,
+    GetValue,
+    Operation,
+    PutValue,
+    ReadRows,
+    ReleaseLease,
+    RenewLease,
+)
 
-__all__ = ["KEEP_LOG", "PURGE", "READING", "SCHEMA", "STATEMENTS", "read_result", "write_parameters"]
+__all__ = ["KEEP_LOG", "PURGE", "READING", "SCHEMA", "STATEMENTS", "set_result", "write_parameters"]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS hocket_log (log TEXT PRIMARY KEY, ends_at DOUBLE PRECISION NOT NULL);
@@ -30,26 +40,26 @@ INSERT INTO hocket_log (log, ends_at) VALUES (:log, :now + :ttl) ON CONFLICT (lo
 """
 
 STATEMENTS: Mapping[type, str] = {
-    Read: "SELECT data FROM hocket_log_row WHERE log = :log AND place > :after ORDER BY place LIMIT :most",
-    Get: "SELECT data FROM hocket_value WHERE key = :key AND ends_at > :now",
+    ReadRows: "SELECT data FROM hocket_log_row WHERE log = :log AND place > :after ORDER BY place LIMIT :most",
+    GetValue: "SELECT data FROM hocket_value WHERE key = :key AND ends_at > :now",
     GetOwner: "SELECT owner FROM hocket_lease WHERE key = :key AND ends_at > :now",
-    Put: f"""
+    PutValue: f"""
         INSERT INTO hocket_value (key, data, ends_at) SELECT :key, :value, :now + :ttl WHERE {HAS_LEASE}
         ON CONFLICT (key) DO UPDATE SET data = excluded.data, ends_at = excluded.ends_at
     """,
-    Claim: """
+    ClaimLease: """
         INSERT INTO hocket_lease (key, owner, ends_at) VALUES (:lease, :owner, :now + :seconds)
         ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, ends_at = excluded.ends_at
         WHERE hocket_lease.ends_at <= :now OR hocket_lease.owner = excluded.owner
     """,
-    Renew: """
+    RenewLease: """
         UPDATE hocket_lease SET ends_at = :now + :seconds WHERE key = :lease AND owner = :owner AND ends_at > :now
     """,
-    Release: "DELETE FROM hocket_lease WHERE key = :lease AND owner = :owner",
+    ReleaseLease: "DELETE FROM hocket_lease WHERE key = :lease AND owner = :owner",
 }
-"""Of all operations but `Append`, which the two do in their own ways."""
+"""Of all operations but `AppendRows`, which the two do in their own ways."""
 
-READING = (Read, Get, GetOwner)
+READING = (ReadRows, GetValue, GetOwner)
 
 _OLD = "SELECT log FROM hocket_log WHERE ends_at <= :now ORDER BY ends_at, log LIMIT 100"
 PURGE = (
@@ -63,32 +73,32 @@ PURGE = (
 def write_parameters(operation: Operation) -> dict[str, object]:
     """Return the parameters of an operation's statement, but for the time."""
     match operation:
-        case Append(log, _, ttl, at, lease):
+        case AppendRows(log, _, ttl, at, lease):
             found: dict[str, object] = {"log": log, "ttl": ttl, "at": at}
-        case Read(log, after, most):
+        case ReadRows(log, after, most):
             return {"log": log, "after": after, "most": most}
-        case Get(key) | GetOwner(key):
+        case GetValue(key) | GetOwner(key):
             return {"key": key}
-        case Put(key, value, ttl, lease):
+        case PutValue(key, value, ttl, lease):
             found = {"key": key, "value": value, "ttl": ttl}
-        case Claim(lease, seconds) | Renew(lease, seconds):
+        case ClaimLease(lease, seconds) | RenewLease(lease, seconds):
             found = {"seconds": seconds}
-        case Release(lease):
+        case ReleaseLease(lease):
             found = {}
     key, owner = lease or ("", "")
     return {**found, "lease": key, "owner": owner}
 
 
-def read_result(operation: Operation, count: int, rows: list[tuple[object, ...]]) -> None:
+def set_result(operation: Operation, count: int, rows: list[tuple[object, ...]]) -> None:
     """Give an operation its result: how many rows its statement changed, or those that it found."""
     match operation:
-        case Read():
+        case ReadRows():
             operation.rows = [bytes(data) for (data,) in rows]  # type: ignore[call-overload]
-        case Get():
+        case GetValue():
             operation.value = bytes(rows[0][0]) if rows else None  # type: ignore[call-overload]
         case GetOwner():
             operation.owner = str(rows[0][0]) if rows else None
-        case Put() | Claim() | Renew():
+        case PutValue() | ClaimLease() | RenewLease():
             operation.is_done = count > 0
-        case Append() | Release():
+        case AppendRows() | ReleaseLease():
             pass

@@ -18,6 +18,9 @@
         │   └── EmbeddingMismatch            it holds vectors of another embedding model
         ├── StoreError (RuntimeError)        what processes share (cache, limit, budget, ledger) could not be read or written
         │   └── StoreUnavailable             its server could not be reached, broke off or took too long
+        ├── AnswerBusy (RuntimeError)        a live answer of this name is running
+        ├── AnswerLost (RuntimeError)        the process that made a live answer is gone
+        ├── AnswerTooLarge (RuntimeError)    a live answer has more events than are kept
         ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
         ├── OutputParserException (ValueError)  what a model said is not what the parser takes
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
@@ -107,13 +110,8 @@ from hocket.errors.own import (
     CassetteMiss,
     DocumentError,
     DroppedStateWarning,
-    EmbeddingMismatch,
     EmptyResponse,
     FakeListLLMError,
-    HistoryBusy,
-    HistoryError,
-    HistoryLockLost,
-    HistoryUnavailable,
     HocketError,
     HocketWarning,
     InvalidHistory,
@@ -129,8 +127,6 @@ from hocket.errors.own import (
     ScriptExhausted,
     StaleCassetteWarning,
     StopRun,
-    StoreError,
-    StoreUnavailable,
     SummaryTooLong,
     SyncInLoop,
     ToolException,
@@ -140,11 +136,26 @@ from hocket.errors.own import (
     Unpriceable,
     UnrecordedCall,
     UnsupportedOptionWarning,
+)
+from hocket.errors.stores import (
+    AnswerBusy,
+    AnswerLost,
+    AnswerTooLarge,
+    EmbeddingMismatch,
+    HistoryBusy,
+    HistoryError,
+    HistoryLockLost,
+    HistoryUnavailable,
+    StoreError,
+    StoreUnavailable,
     VectorStoreError,
     VectorStoreUnavailable,
 )
 
 __all__ = [
+    "AnswerBusy",
+    "AnswerLost",
+    "AnswerTooLarge",
     "AuthenticationError",
     "BlockingCallWarning",
     "BudgetError",

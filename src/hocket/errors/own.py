@@ -15,13 +15,8 @@ __all__ = [
     "CassetteMiss",
     "DocumentError",
     "DroppedStateWarning",
-    "EmbeddingMismatch",
     "EmptyResponse",
     "FakeListLLMError",
-    "HistoryBusy",
-    "HistoryError",
-    "HistoryLockLost",
-    "HistoryUnavailable",
     "HocketError",
     "HocketWarning",
     "InvalidHistory",
@@ -37,8 +32,6 @@ __all__ = [
     "ScriptExhausted",
     "StaleCassetteWarning",
     "StopRun",
-    "StoreError",
-    "StoreUnavailable",
     "SummaryTooLong",
     "SyncInLoop",
     "ToolException",
@@ -48,8 +41,6 @@ __all__ = [
     "Unpriceable",
     "UnrecordedCall",
     "UnsupportedOptionWarning",
-    "VectorStoreError",
-    "VectorStoreUnavailable",
 ]
 
 
@@ -157,26 +148,6 @@ class InvalidHistory(HocketError, ValueError):
         self.problems: list[Any] = list(problems)
 
 
-class HistoryError(HocketError, RuntimeError):
-    """A store of conversations could not be read or written; what it held stays as it was."""
-
-
-class HistoryUnavailable(HistoryError):
-    """The server of a store could not be reached, broke off, or took too long: another try may do better."""
-
-    page = "histories.md#connections"
-
-
-class HistoryBusy(HistoryError, TimeoutError):
-    """Another run has the conversation to itself, for longer than this one was to wait. See ``history.exclusive()``."""
-
-    page = "histories.md#one-run-at-a-time"
-
-
-class HistoryLockLost(HistoryUnavailable):
-    """A run no longer has the conversation to itself, so its block of ``history.exclusive()`` was cancelled."""
-
-
 class SummaryTooLong(HocketError, RuntimeError):
     """A model was to make a conversation shorter, and what it wrote does not fit, even after it was asked for less."""
 
@@ -202,32 +173,6 @@ class DocumentError(HocketError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.path}{f', {self.place}' if self.place else ''}: {self.problem}"
-
-
-class VectorStoreError(HocketError, RuntimeError):
-    """A store of vectors could not be read or written; what it held stays as it was."""
-
-
-class VectorStoreUnavailable(VectorStoreError):
-    """The server of a store could not be reached, broke off, or took too long: another try may do better."""
-
-    page = "retrieval.md#stores"
-
-
-class EmbeddingMismatch(VectorStoreError):
-    """A store holds vectors of another embedding model, which are not comparable. Nothing was searched or stored."""
-
-    page = "retrieval.md#stores"
-
-
-class StoreError(HocketError, RuntimeError):
-    """A store that processes share, of a cache, a limit, a budget or a ledger, could not be read or written."""
-
-    page = "fleets.md#when-something-fails"
-
-
-class StoreUnavailable(StoreError):
-    """The server of a shared store could not be reached, broke off, or took too long: another try may do better."""
 
 
 class BudgetError(HocketError, RuntimeError):

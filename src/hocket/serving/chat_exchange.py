@@ -5,27 +5,18 @@ has gone, or does not take what it is sent, the call is cancelled, and a stream 
 of an answer is told by a status; then the status has been sent, and all that is left is an event of the stream.
 """
 
-import contextlib
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import NamedTuple, TypeAlias, cast
 
-import anyio
-
 from hocket._asgi import (
     Header,
     Receive,
     Send,
-    cancel_when_gone,
-    discard_body,
-    explain_body_type,
-    receive_body,
     send_reply,
 )
 from hocket._pipeline.answer import CACHE_HIT
-from hocket._runtime.clock import Alarm
-from hocket._runtime.detached import spawn
 from hocket._runtime.mode import ASYNC
 from hocket.errors.hints import LONGEST_NAME, near_name_hint, shorten
 from hocket.language_models.base import LanguageModelInput
@@ -33,7 +24,8 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable, RunnableConfig
-from hocket.serving.event_body import SSE_HEADERS, EventBody, log_failure
+from hocket.serving.event_body import EventBody, log_failure
+from hocket.serving.exchange import receive_json, run_for_client, send_events
 from hocket.serving.metrics import GatewayMetrics
 from hocket.serving.openai_reply import CompletionWriter, check_answer, write_completion
 from hocket.serving.openai_request import ChatRequest, read_chat_request
@@ -47,11 +39,8 @@ Model: TypeAlias = Runnable[LanguageModelInput, AIMessage] | Runnable[LanguageMo
 LEFT = 499
 """The status of a request whose client did not wait, which nobody gets to see but who counts (nginx's)."""
 
-_PATIENCE = 60.0  # seconds that a client may take for its request, and then for each piece of the answer
 _LARGE = 100_000  # bytes; a body from there on is read in a thread, since that takes long
-_DISCARDED = 4  # times the limit: so much of a body that is too large is taken, so that its client reads the reply
 _JSON: Header = (b"content-type", b"application/json")
-_EVENTS: list[Header] = [(name.encode(), value.encode()) for name, value in SSE_HEADERS.items()]
 
 
 class ChatLimits(NamedTuple):
@@ -96,7 +85,7 @@ class ChatExchange:
         Raises:
             Refusal: of all that is to be told by a status.
         """
-        body = await self._read_body(headers, receive)
+        body = await receive_json(headers, receive, self._limits.max_body)
         if body is None:
             return
         request = await ASYNC.call_sync(read_chat_request, body) if len(body) > _LARGE else read_chat_request(body)
@@ -111,24 +100,6 @@ class ChatExchange:
         finally:
             self._metrics.in_progress -= 1
             self._metrics.count(request.model, self._status, time.monotonic() - started)
-
-    async def _read_body(self, headers: Iterable[Header], receive: Receive) -> bytes | None:
-        """Return the body of the request; None: the client has gone.
-
-        Raises:
-            Refusal: 408, 413, 415.
-        """
-        if (reason := explain_body_type(headers)) is not None:
-            raise Refusal(status=415, message=reason)
-        most = self._limits.max_body
-        with Alarm() as alarm:
-            alarm.set(_PATIENCE)
-            body = await receive_body(receive, most)
-            if body is not None and len(body) > most:
-                await discard_body(receive, most * _DISCARDED)
-                raise Refusal(status=413, message=f"the body is larger than {most:,} bytes")
-            return body
-        raise Refusal(status=408, message=f"the body has not come within {_PATIENCE:.0f} seconds")
 
     def _find_model(self, request: ChatRequest) -> _Call:
         """Return the model that is asked for, with its tools.
@@ -163,12 +134,7 @@ class ChatExchange:
             message = f"{most} requests are under way, and no more are taken at once"
             raise Refusal(status=429, message=message, code="rate_limit_exceeded", retry_after=1)
         answer = self._send_stream if call.request.stream else self._send_whole
-        with anyio.CancelScope() as scope:
-            listener = spawn(partial(_listen, receive, scope))  # half the price of a task group, of which this is all
-            try:
-                await answer(call, send)
-            finally:
-                listener.cancel()
+        await run_for_client(receive, partial(answer, call, send))
 
     async def _send_whole(self, call: _Call, send: Send) -> None:
         request = call.request
@@ -194,22 +160,15 @@ class ChatExchange:
         except Exception as error:  # as above
             raise self._tell(error) from None
         try:
-            with contextlib.suppress(OSError), Alarm() as alarm:  # as in `send_reply`
-                alarm.set(_PATIENCE)
-                headers = [*_EVENTS, self._request_id]
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                async for piece in body:
-                    alarm.set(_PATIENCE)
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-                    alarm.set(None)
-                self._status = 200
-                alarm.set(_PATIENCE)
-                await send({"type": "http.response.body", "body": b""})
+            await send_events(send, body, [self._request_id], self._confirm)
         finally:
             await body.aclose()
             self._count_usage(request.model, writer.usage, writer.facts)
             if writer.has_failed:
                 self._metrics.count_broken(request.model)
+
+    def _confirm(self) -> None:
+        self._status = 200
 
     def _tell(self, error: Exception) -> Refusal:
         """Return what a client is told of a failure; what it is not told is logged."""
@@ -221,13 +180,6 @@ class ChatExchange:
     def _count_usage(self, model: str, usage: UsageMetadata | None, facts: FieldsView) -> None:
         if usage and not facts.get(CACHE_HIT):  # what came out of a cache was counted when it went in
             self._metrics.count_tokens(model, usage["input_tokens"], usage["output_tokens"])
-
-
-async def _listen(receive: Receive, scope: anyio.CancelScope) -> None:
-    try:
-        await cancel_when_gone(receive, scope)
-    except Exception:  # of a server that says by an error that the client has gone
-        scope.cancel()
 
 
 def refuse_model(name: str, known: Iterable[str]) -> Refusal:

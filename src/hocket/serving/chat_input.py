@@ -16,7 +16,7 @@ from hocket.serving.ag_ui_request import read_ag_ui_request
 from hocket.serving.page_request import Decisions, PageRequest
 from hocket.serving.vercel_request import read_vercel_request
 
-__all__ = ["ChatInput", "read_chat"]
+__all__ = ["ChatInput", "make_key", "read_chat"]
 
 _READERS: Mapping[str, Callable[..., PageRequest]] = {"vercel": read_vercel_request, "ag-ui": read_ag_ui_request}
 
@@ -65,7 +65,12 @@ class ChatInput:
     @property
     def key(self) -> str:
         """The name of the conversation, unlike that of any other user: "USER/ID", each part percent-encoded, or "ID"."""
-        return "/".join(quote(part, safe="") for part in (self.user, self.id) if part)
+        return make_key(self.user, self.id)
+
+
+def make_key(user: str, id: str) -> str:
+    """Return the name of a user's conversation, see `ChatInput.key`."""
+    return "/".join(quote(part, safe="") for part in (user, id) if part)
 
 
 def read_chat(

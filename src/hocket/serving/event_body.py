@@ -20,7 +20,17 @@ from hocket._secrets import redact
 from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten
 
-__all__ = ["PING_SECONDS", "SSE_HEADERS", "EventBody", "Snapshot", "Writer", "add_piece", "check_ping", "log_failure"]
+__all__ = [
+    "PING_SECONDS",
+    "SSE_HEADERS",
+    "EventBody",
+    "Snapshot",
+    "Writer",
+    "add_piece",
+    "as_stream",
+    "check_ping",
+    "log_failure",
+]
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -74,7 +84,7 @@ class EventBody(Generic[T]):
     ) -> None:
         check_ping(ping)
         self.headers: dict[str, str] = {**SSE_HEADERS, **(headers or {})}
-        self._source: Stream[T] = _as_stream(source)
+        self._source: Stream[T] = as_stream(source)
         self._writer = writer
         self._ping = ping
         self._is_over = False
@@ -160,7 +170,7 @@ def log_failure(error: Exception) -> None:
     _log.error("a request failed: %s", shorten(redact(f"{type(error).__name__}: {error}")))
 
 
-def _as_stream(source: AsyncIterable[T]) -> Stream[T]:
+def as_stream(source: AsyncIterable[T]) -> Stream[T]:
     """Return a stream over any async iterable, which is closed with it.
 
     Raises:

@@ -45,12 +45,12 @@ class PageWriter(ABC):
         """Return what says that somebody has stopped the stream."""
 
 
-def check_id(name: str, value: str) -> str:
+def check_id(name: str, value: str, longest: int = _LONGEST_ID) -> str:
     """Return the id of a run, a conversation or a call.
 
     Raises:
-        InvalidInput: it is not one line of at most 200 printable characters.
+        InvalidInput: it is not one line of at most so many printable characters.
     """
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_ID or not value.isprintable():  # pyright: ignore[reportUnnecessaryIsInstance]  # of a stranger
-        raise InvalidInput(f"{name} is {excerpt(value)}; it is one line of 1 to {_LONGEST_ID} printable characters")
+    if not isinstance(value, str) or not 0 < len(value) <= longest or not value.isprintable():  # pyright: ignore[reportUnnecessaryIsInstance]  # of a stranger
+        raise InvalidInput(f"{name} is {excerpt(value)}; it is one line of 1 to {longest:,} printable characters")
     return value

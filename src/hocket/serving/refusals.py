@@ -24,6 +24,9 @@ from pydantic_core import to_json
 from hocket._asgi import Header
 from hocket._secrets import redact
 from hocket.errors import (
+    AnswerBusy,
+    AnswerLost,
+    AnswerTooLarge,
     AuthenticationError,
     BudgetExceeded,
     BudgetStoreFailed,
@@ -150,6 +153,9 @@ _ROWS = (
     _Row(StreamTruncated, 502, "upstream_error", "the answer broke off"),
     _Row(LLMError, 502, "upstream_error", "the model's server failed"),
     _Row(EmptyResponse, 502, "upstream_error", "the model said nothing"),
+    _Row(AnswerBusy, 409, "busy", "an answer is under way here", for_program=False),
+    _Row(AnswerLost, 503, "answer_lost", "the answer broke off: the server that wrote it is gone; ask again"),
+    _Row(AnswerTooLarge, 500, "answer_too_large", "the answer is too long for this service"),
     _Row(HistoryBusy, 503, "busy", "another answer of this conversation is under way", for_program=False),
     *(_Row(kind, 503, "store_unavailable", _NO_STORE, for_program=False) for kind in _UNAVAILABLE),
 )
@@ -170,7 +176,7 @@ def explain_failure(error: Exception, *, in_full: bool = False) -> Refusal:
         message=redact(str(error)) if row.for_program and (in_full or _is_ours(error)) else row.words,
         code=row.code,
         retry_after=_find_pause(error, row.status),
-        may_pass=row.status < 429 or _may_pass(error),
+        may_pass=(row.status < 429 and row.status != 409) or _may_pass(error),
         words=row.words,
     )
 

@@ -1,0 +1,108 @@
+"""Waits for rows that other processes add to logs. One loop of a process looks for all who wait, in one trip.
+
+To look again and again is the same for every store, works behind poolers and proxies, and loses nothing where a connection
+breaks. Ten times a second is soon enough for a reader, and one trip however many they are.
+"""
+
+from collections.abc import Sequence
+
+import anyio
+
+from hocket._databases.store import ReadRows, StateStore
+from hocket._runtime import clock
+from hocket._runtime.clock import Alarm
+from hocket._runtime.detached import spawn
+from hocket._runtime.mode import ASYNC
+from hocket.errors import StoreError
+
+__all__ = ["LogFollower"]
+
+PATIENCE = 5.0
+"""Seconds for which a store may fail before those who wait are told."""
+
+MOST_READS = 500
+"""Logs that are read in one trip."""
+
+MOST_ROWS = 200
+
+
+class _Look:
+    """What some wait for: the rows of a log behind a place."""
+
+    def __init__(self, log: str, after: int) -> None:
+        self.read = ReadRows(log, after, MOST_ROWS)
+        self.waiting = 0
+        self.error: StoreError | None = None
+        self.is_over = anyio.Event()
+
+
+class LogFollower:
+    """Reads rows as they come, in one event loop.
+
+    Args:
+        store: has the logs.
+        every: seconds between two looks.
+    """
+
+    def __init__(self, store: StateStore, every: float = 0.1) -> None:
+        self._store = store
+        self._every = every
+        self._looks: dict[tuple[str, int], _Look] = {}
+        self._is_looking = False
+
+    async def read(self, log: str, after: int, seconds: float) -> Sequence[bytes]:
+        """Return the rows that follow on the first ``after``, some 200 at most, as soon as there are any.
+
+        Returns:
+            the rows; none after so many seconds of silence.
+
+        Raises:
+            StoreError: the store has failed for some seconds.
+        """
+        look = self._looks.setdefault((log, after), _Look(log, after))
+        if not self._is_looking:
+            self._is_looking = True
+            spawn(self._look)
+        look.waiting += 1
+        try:
+            with Alarm() as alarm:
+                alarm.set(seconds)
+                await look.is_over.wait()
+        finally:
+            look.waiting -= 1
+            if not look.waiting and self._looks.get((log, after)) is look:
+                del self._looks[log, after]
+        if look.error is not None:
+            raise look.error
+        return look.read.rows
+
+    async def _look(self) -> None:
+        fails_since: float | None = None
+        try:
+            while self._looks:
+                looks = [*self._looks.values()]
+                try:
+                    for first in range(0, len(looks), MOST_READS):
+                        await self._store.do(ASYNC, [look.read for look in looks[first : first + MOST_READS]])
+                    fails_since = None
+                except StoreError as error:
+                    now = clock.current().now()
+                    fails_since = fails_since or now
+                    self._fail(looks, error, now - fails_since >= PATIENCE)
+                for look in looks:
+                    if look.read.rows:
+                        self._finish(look)
+                await clock.current().sleep(self._every)
+        finally:
+            self._is_looking = False
+
+    def _fail(self, looks: Sequence[_Look], error: StoreError, is_told: bool) -> None:
+        for look in looks:
+            if is_told and not look.read.rows:
+                look.error = error
+                self._finish(look)
+
+    def _finish(self, look: _Look) -> None:
+        if self._looks.get((look.read.log, look.read.after)) is look:
+            del self._looks[look.read.log, look.read.after]
+        look.is_over.set()

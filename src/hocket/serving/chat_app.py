@@ -1,0 +1,252 @@
+"""What stands behind a chat page: `chat_app`, an ASGI application over `LiveAnswers`.
+
+A page asks, and may go; it comes back and follows; it stops what runs. That is all that the transports of Vercel's and
+AG-UI's clients need of a server, and neither says who asks: that the service finds out, and the names of answers belong to
+their users.
+
+A page on the web may have the browser of a user send requests. It is kept out as `hocket._asgi` says, and by its origin.
+"""
+
+import inspect
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic_core import to_json
+
+from hocket._asgi import (
+    ASGIApp,
+    Header,
+    Receive,
+    Send,
+    confirm_lifespan,
+    explain_foreign_name,
+    path_of,
+    send_reply,
+)
+from hocket.errors import InvalidInput
+from hocket.messages.content import FieldsView
+from hocket.serving.chat_input import ChatInput, make_key, read_chat
+from hocket.serving.event_body import EventBody, log_failure
+from hocket.serving.exchange import receive_json, run_for_client, send_events
+from hocket.serving.live_answers import LiveAnswers
+from hocket.serving.page_writer import check_id
+from hocket.serving.refusals import Refusal, explain_failure
+
+__all__ = ["Answer", "FindUser", "chat_app"]
+
+Answer: TypeAlias = Callable[[ChatInput], AsyncIterable[object] | Awaitable[AsyncIterable[object]]]
+"""Returns the stream that answers a page."""
+
+FindUser: TypeAlias = Callable[[FieldsView], str | Awaitable[str | None] | None]
+"""Returns who asks, from the scope of a request (ASGI); None: nobody who is known."""
+
+_PROTOCOLS = ("vercel", "ag-ui")
+_JSON: Header = (b"content-type", b"application/json")
+_EXPOSED = b"retry-after, x-should-retry, x-vercel-ai-ui-message-stream"
+
+
+def chat_app(
+    answer: Answer,
+    *,
+    live: LiveAnswers | None = None,
+    user: FindUser | None = None,
+    protocols: Collection[str] = _PROTOCOLS,
+    system: bool = False,
+    cors: Collection[str] = (),
+    max_body: int = 10_000_000,
+) -> ASGIApp:
+    """Return an ASGI application behind chat pages: of Vercel's ``useChat``, and of clients of AG-UI.
+
+    - ``POST /``: ask. The reply has the events of the answer, which goes on if the page leaves. 409 while another one of the
+      same chat is running.
+    - ``GET /ID/stream``: follow. With ``Last-Event-ID`` the rest, also of an answer that has ended; without, one that is
+      running, from its beginning; else 204.
+    - ``POST /ID/stop``: stop. ``{"stopped": true}``, when it has ended; false: there was nothing to stop.
+
+    A failure before the first event is a status, with ``{"error": {"message", "type", "code", ...}}`` in words for anybody;
+    later it is an event of the page's protocol.
+
+    Args:
+        answer: returns the stream that answers a `ChatInput`, as ``agent.astream(chat.input, history=...)``.
+        live: runs the answers; None: in this process.
+        user: returns who asks, from the headers of a request; None: 401. Answers belong to their users: nobody follows or
+            stops those of another. Without ``user`` the names of chats are secrets, for services with one user.
+        protocols: that are answered.
+        system: whether messages of the system count that a page sends.
+        cors: origins of pages that may ask, beside the application's own, such as ``"https://app.example"``.
+        max_body: bytes of a request.
+
+    Raises:
+        InvalidInput: an argument is not of its kind.
+
+    Examples:
+        >>> from hocket import FakeListChatModel
+        >>> from hocket.serving import chat_app
+        >>> model = FakeListChatModel(responses=["Hello."])
+        >>> app = chat_app(lambda chat: model.astream([chat.input]))
+    """
+    if isinstance(protocols, str) or not protocols or not {*protocols} <= {*_PROTOCOLS}:
+        raise InvalidInput(f"protocols is {protocols!r}; it has one or both of {', '.join(_PROTOCOLS)}")
+    if type(max_body) is not int or max_body < 1:
+        raise InvalidInput(f"max_body is {max_body!r}; it is a whole number above 0")
+    for origin in [cors] if isinstance(cors, str) else cors:
+        parts = urlsplit(origin)
+        if (
+            isinstance(cors, str)
+            or origin != f"{parts.scheme}://{parts.netloc}"
+            or parts.scheme not in ("http", "https")
+        ):
+            raise InvalidInput(f'cors is {cors!r}; it has origins such as "https://app.example", without a path')
+    return _ChatApp(answer, live or LiveAnswers(), user, frozenset(protocols), system, frozenset(cors), max_body)
+
+
+@dataclass(frozen=True)
+class _ChatApp:
+    answer: Answer
+    live: LiveAnswers
+    user: FindUser | None
+    protocols: frozenset[str]
+    system: bool
+    cors: frozenset[str]
+    max_body: int
+
+    async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await confirm_lifespan(receive, send, self.live.aclose)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})  # before it is accepted: refused
+        else:
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: FieldsView, receive: Receive, send: Send) -> None:
+        headers: list[Header] = []
+        try:
+            headers = self._check_origin(scope)
+            if scope["method"] == "OPTIONS" and headers:
+                return await send_reply(send, 204, b"", headers)
+            await self._answer(scope, receive, send, headers)
+        except Refusal as refusal:
+            body = refusal.body_for_page() if refusal.words else refusal.body()
+            await send_reply(send, refusal.status, body, [*refusal.all_headers(), *headers])
+
+    def _check_origin(self, scope: FieldsView) -> list[Header]:
+        """Return the headers that let a page of another origin read the reply.
+
+        Raises:
+            Refusal: 403: the page is none that may ask.
+        """
+        named = {name: value for name, value in scope["headers"] if name in (b"origin", b"host")}
+        origin = named.get(b"origin", b"").decode("latin-1")
+        is_listed = origin in self.cors
+        own = [(name, value) for name, value in scope["headers"] if name != b"origin" or not is_listed]
+        reason = explain_foreign_name({**scope, "headers": own}, None)
+        if (
+            reason is None
+            and origin
+            and not is_listed
+            and _find_host(origin) != named.get(b"host", b"").decode("latin-1")
+        ):
+            reason = f"pages of {origin:.100} may not ask here; who serves this names them with cors="
+        if reason is not None:
+            raise Refusal(status=403, message=reason)
+        if not is_listed:
+            return []
+        headers: list[Header] = [
+            (b"access-control-allow-origin", origin.encode("latin-1")),
+            (b"access-control-allow-credentials", b"true"),
+            (b"access-control-expose-headers", _EXPOSED),
+            (b"vary", b"origin"),
+        ]
+        asked = dict(scope["headers"]).get(b"access-control-request-headers")
+        if scope["method"] == "OPTIONS":
+            headers += [(b"access-control-allow-methods", b"GET, POST"), (b"access-control-max-age", b"600")]
+            headers += [(b"access-control-allow-headers", asked)] if asked else []
+        return headers
+
+    async def _answer(self, scope: FieldsView, receive: Receive, send: Send, headers: list[Header]) -> None:
+        """Answer a request.
+
+        Raises:
+            Refusal: of all that is to be told by a status.
+        """
+        path = path_of(scope)
+        id, _, verb = path.removeprefix("/").rpartition("/")
+        if path in ("", "/"):
+            verb, method = "ask", "POST"
+        elif id and verb in ("stream", "stop"):
+            method = "GET" if verb == "stream" else "POST"
+        else:
+            raise Refusal(status=404, message="there is nothing at this path; /, /ID/stream and /ID/stop are served")
+        if scope["method"] != method:
+            message = f"{scope['method']} is not served here; use {method}"
+            raise Refusal(status=405, message=message, headers=[(b"allow", method.encode())])
+        try:
+            user = await self._find_user(scope)
+            if verb == "ask":
+                await self._ask(user, scope, receive, send, headers)
+            elif verb == "stream":
+                await self._follow(make_key(user, check_id("id", id)), scope, receive, send, headers)
+            else:
+                stopped = await self.live.stop(make_key(user, check_id("id", id)))
+                await send_reply(send, 200, to_json({"stopped": stopped}), [_JSON, *headers])
+        except Refusal:
+            raise
+        except Exception as error:  # of whatever kind: a server has to answer
+            refusal = explain_failure(error)
+            if refusal.status >= 500:
+                log_failure(error)
+            raise refusal from None
+
+    async def _find_user(self, scope: FieldsView) -> str:
+        if self.user is None:
+            return ""
+        found = self.user(scope)
+        name = await found if inspect.isawaitable(found) else found
+        if not name:
+            raise Refusal(status=401, message="who asks is not known here", code="unauthenticated")
+        return check_id("user", name)
+
+    async def _ask(self, user: str, scope: FieldsView, receive: Receive, send: Send, headers: list[Header]) -> None:
+        data = await receive_json(scope["headers"], receive, self.max_body)
+        if data is None:
+            return
+        try:
+            chat = replace(read_chat(data, system=self.system), user=user)
+        except InvalidInput as error:
+            raise Refusal(status=400, message=f"{error}", code="invalid_body") from None
+        if chat.protocol not in self.protocols:
+            raise Refusal(status=400, message=f"{chat.protocol} is not spoken here, but {', '.join(self.protocols)}")
+
+        async def tell() -> None:
+            found = self.answer(chat)
+            stream = found if isinstance(found, AsyncIterable) else await found
+            body = await self.live.start(chat.key, stream, protocol=chat.protocol, run_id=chat.run_id, thread=chat.id)
+            await _send(send, body, headers)
+
+        await run_for_client(receive, tell)
+
+    async def _follow(self, key: str, scope: FieldsView, receive: Receive, send: Send, headers: list[Header]) -> None:
+        after = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")
+        state = None if after else await self.live.state(key)
+        is_there = bool(after) or (state is not None and state.state == "running")
+        body = await self.live.follow(key, after) if is_there else None
+        if body is None:
+            return await send_reply(send, 204, b"", headers)
+        await run_for_client(receive, partial(_send, send, body, headers))
+
+
+async def _send(send: Send, body: EventBody[bytes], headers: list[Header]) -> None:
+    try:
+        await send_events(send, body, headers)
+    finally:
+        await body.aclose()
+
+
+def _find_host(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""

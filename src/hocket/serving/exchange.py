@@ -1,0 +1,77 @@
+"""What each request of a serving application goes through: its body read, its client listened to, its events sent."""
+
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import TypeVar
+
+import anyio
+
+from hocket._asgi import Header, Receive, Send, cancel_when_gone, discard_body, explain_body_type, receive_body
+from hocket._runtime.clock import Alarm
+from hocket._runtime.detached import spawn
+from hocket.serving.event_body import EventBody
+from hocket.serving.refusals import Refusal
+
+__all__ = ["receive_json", "run_for_client", "send_events"]
+
+T = TypeVar("T")
+
+_PATIENCE = 60.0  # seconds that a client may take for its request, and then for each piece of the answer
+_DISCARDED = 4  # times the limit: so much of a body that is too large is taken, so that its client reads the reply
+
+
+async def receive_json(headers: Iterable[Header], receive: Receive, most: int) -> bytes | None:
+    """Return the body of a request, of ``most`` bytes; None: the client has gone.
+
+    Raises:
+        Refusal: 408, 413, 415.
+    """
+    if (reason := explain_body_type(headers)) is not None:
+        raise Refusal(status=415, message=reason)
+    with Alarm() as alarm:
+        alarm.set(_PATIENCE)
+        body = await receive_body(receive, most)
+        if body is not None and len(body) > most:
+            await discard_body(receive, most * _DISCARDED)
+            raise Refusal(status=413, message=f"the body is larger than {most:,} bytes")
+        return body
+    raise Refusal(status=408, message=f"the body has not come within {_PATIENCE:.0f} seconds")
+
+
+async def run_for_client(receive: Receive, work: Callable[[], Awaitable[None]]) -> None:
+    """Do something until the client goes away."""
+    with anyio.CancelScope() as scope:
+        listener = spawn(partial(_listen, receive, scope))  # half the price of a task group, of which this is all
+        try:
+            await work()
+        finally:
+            listener.cancel()
+
+
+async def _listen(receive: Receive, scope: anyio.CancelScope) -> None:
+    try:
+        await cancel_when_gone(receive, scope)
+    except Exception:  # of a server that says by an error that the client has gone
+        scope.cancel()
+
+
+async def send_events(
+    send: Send, body: EventBody[T], headers: Iterable[Header], confirm: Callable[[], object] | None = None
+) -> None:
+    """Send a reply as its events come, and call ``confirm`` when the client has taken all of them.
+
+    That is before the end is sent: some servers report the client gone as soon as it has that.
+    """
+    own = [(name.encode(), value.encode()) for name, value in body.headers.items()]
+    with contextlib.suppress(OSError), Alarm() as alarm:  # how some servers say that the client has gone
+        alarm.set(_PATIENCE)
+        await send({"type": "http.response.start", "status": 200, "headers": [*own, *headers]})
+        async for piece in body:
+            alarm.set(_PATIENCE)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            alarm.set(None)
+        if confirm is not None:
+            confirm()
+        alarm.set(_PATIENCE)
+        await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,328 @@
+"""Answers that outlive their readers.
+
+The run of an answer is a task of the process that began it, and belongs to no request. Readers come and go, in any process:
+beside the run they are fed from memory, elsewhere from the store. A lease in the store, renewed while the run goes on, says
+that its process lives. Where it has run out, the first who asks writes the end of the answer: it is lost.
+"""
+
+import math
+import re
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from typing import TypeVar, cast
+
+import anyio
+
+from hocket._databases.log_follower import LogFollower
+from hocket._databases.opening import open_state_store
+from hocket._databases.store import (
+    AppendRows,
+    ClaimLease,
+    GetOwner,
+    GetValue,
+    Operation,
+    PutValue,
+    ReadRows,
+    ReleaseLease,
+)
+from hocket._runtime import clock
+from hocket._runtime.clock import Alarm
+from hocket._runtime.mode import ASYNC
+from hocket.errors import AnswerBusy, AnswerLost, InvalidInput
+from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
+from hocket.serving.live_head import RUNNING, Head, LivePlace, LiveState
+from hocket.serving.live_run import LiveRun, number_events
+from hocket.serving.live_runs import BEAT, LiveRuns
+from hocket.serving.page_writer import PageWriter, StreamProtocol, check_id
+from hocket.serving.server_sent_events import make_writer
+
+__all__ = ["LiveAnswers"]
+
+T = TypeVar("T")
+
+CHECK = 0.5
+"""Seconds of silence after which the reader of another process's answer looks whether that lives."""
+
+LONGEST_KEY = 2_000
+"""Characters of an answer's name: so many may a user and a chat have that are percent-encoded."""
+
+LONGEST_THREAD = 200
+
+
+class LiveAnswers:
+    """Answers that go on without their readers, and that readers of any process follow, from any place, and stop.
+
+        live = LiveAnswers("redis://localhost")
+        body = await live.start("chat-1", agent.astream(question))
+
+    Use one in each process of a service, with the same store. It belongs to the event loop that uses it first.
+
+    Args:
+        store: ``redis://…``, ``postgresql://…`` or ``sqlite:///path``, for all processes that use it; None: in this process.
+        name: sets the answers of one service apart from those of others in the same store.
+        keep: seconds for which an answer can be followed after its end.
+        lease: seconds after which an answer is lost whose process has died.
+        max_bytes: of the events of an answer; one with more fails.
+        ping: seconds of silence after which a reader is sent a comment; None: never.
+
+    Raises:
+        InvalidInput: an argument cannot be used.
+        MissingDependency: a package is missing.
+
+    Examples:
+        >>> import asyncio
+        >>> from hocket import FakeListChatModel
+        >>> from hocket.serving import LiveAnswers
+        >>> async def main():
+        ...     live = LiveAnswers()
+        ...     await live.start("chat-1", FakeListChatModel(responses=["Hi"]).astream("Hello"))
+        ...     body = await live.follow("chat-1")
+        ...     return b"".join([piece async for piece in body]).count(b"data:")
+        >>> asyncio.run(main())
+        3
+    """
+
+    def __init__(
+        self,
+        store: str | None = None,
+        *,
+        name: str = "default",
+        keep: float = 600.0,
+        lease: float = 10.0,
+        max_bytes: int = 10_000_000,
+        ping: float | None = PING_SECONDS,
+    ) -> None:
+        check_ping(ping)
+        for what, value, least in (("keep", keep, 1.0), ("lease", lease, 2 * BEAT), ("max_bytes", max_bytes, 1)):
+            if not least <= value < math.inf:
+                raise InvalidInput(f"{what} is {value!r}; it is a number, {least:g} or more")
+        self.name: str = check_id("name", name)
+        self._store = open_state_store(store, "live answers")
+        self._keep = keep
+        self._lease = lease
+        self._max_bytes = max_bytes
+        self._ping = ping
+        self._runs = LiveRuns(self._store, self._lease, self._keep)
+        self._follower = LogFollower(self._store)
+
+    # -- what a service does
+
+    async def start(
+        self,
+        id: str,
+        stream: AsyncIterable[T],
+        *,
+        protocol: StreamProtocol = "hocket",
+        encode: Callable[[T], object] | None = None,
+        run_id: str = "",
+        thread: str = "",
+    ) -> EventBody[bytes]:
+        """Have an answer told, to its end, whoever reads it; return the body of its first reader.
+
+        It waits for the first item, or until it is time for a ping.
+
+        Args:
+            id: the answer's name, such as a chat's: one answer of a name runs at a time.
+            stream: what an ``astream`` returns.
+            protocol: of the events, see `hocket.serving.sse`.
+            encode: what is sent of an item, see `hocket.serving.sse`.
+            run_id, thread: as ``id`` and ``thread`` of `hocket.serving.sse`; "": a new one, and the answer's name.
+
+        Raises:
+            AnswerBusy: an answer of this name is running. The stream is not touched.
+            StoreUnavailable: the store cannot be reached. The model is not asked.
+            InvalidInput: an argument cannot be used.
+            Exception: the answer has failed before its first item.
+        """
+        place = self._find_place(id)
+        head = Head(secrets.token_hex(6), protocol, clock.current().time())
+        chosen = cast("Callable[[object], object] | None", encode)
+        writer = make_writer(protocol, run_id or head.token, thread or id[:LONGEST_THREAD], chosen)
+        run = LiveRun(place, head, as_stream(stream), writer, self._max_bytes, self._runs.wake)
+        await ASYNC.run_shielded(self._begin(run))  # a caller who leaves meanwhile leaves a run that goes on
+        with Alarm() as alarm:
+            alarm.set(self._ping)
+            await run.has_begun.wait()
+        if run.refusal is not None:
+            raise run.refusal
+        return self._make_body(place, head, 0)
+
+    async def follow(self, id: str, after: str | None = None) -> EventBody[bytes] | None:
+        """Return a body with the events of an answer, from its beginning or from a place on, to its end.
+
+        Args:
+            id: the answer's name.
+            after: the id of the last event that the reader has seen (``Last-Event-ID``). One of an older answer, or
+                nonsense: from the beginning.
+
+        Returns:
+            the body; None: there is no such answer, or not any more.
+
+        Raises:
+            StoreUnavailable: the store cannot be reached.
+        """
+        place = self._find_place(id)
+        head = await self._read_head(place)
+        if head is None:
+            return None
+        return self._make_body(place, head, await self._count_seen(place, head, after or ""))
+
+    async def _count_seen(self, place: LivePlace, head: Head, after: str) -> int:
+        """Return how many events a reader has seen, by the id of the last one."""
+        token, _, number = after.rpartition(".")
+        if token != head.token or not re.fullmatch("[1-9][0-9]{0,8}", number):
+            return 0
+        last = ReadRows(place.log(token), int(number) - 1, most=1)
+        await self._do(last)
+        return int(number) if last.rows else 0
+
+    async def stop(self, id: str) -> bool:
+        """Stop an answer, in whatever process it runs; return, when it has ended, whether it was running.
+
+        Raises:
+            StoreUnavailable: the store cannot be reached.
+        """
+        place = self._find_place(id)
+        head = await self._read_head(place)
+        if head is None or head.state != "running":
+            return False
+        token = head.token
+        if (run := self._runs.find(token)) is not None:
+            run.stop()
+            await run.is_over.wait()
+            return True
+        await self._do(PutValue(place.stop_key, token.encode(), self._keep))
+        while head is not None and head.token == token and head.state == "running":
+            await clock.current().sleep(0.1)
+            await self._settle(place, token)
+            head = await self._read_head(place)
+        return True
+
+    async def state(self, id: str) -> LiveState | None:
+        """Return how far an answer is; None: there is none, or not any more.
+
+        Raises:
+            StoreUnavailable: the store cannot be reached.
+        """
+        place = self._find_place(id)
+        head = await self._read_head(place)
+        if head is not None and head.state == "running":
+            await self._settle(place, head.token)
+            head = await self._read_head(place)
+        if head is None:
+            return None
+        events, size = head.events, head.size
+        if head.state == "running":
+            rows = await self._read_log(place, head.token)
+            events, size = len(rows), sum(map(len, rows)) - len(rows)
+        return LiveState(id, head.state, head.protocol, events, size, head.started_at)
+
+    async def aclose(self, seconds: float = 5.0) -> None:
+        """Stop what runs in this process, and wait for its end, so many seconds at most: for the end of a service."""
+        with anyio.move_on_after(seconds):
+            await self._runs.stop_all()
+
+    # -- what is stored
+
+    def _find_place(self, id: str) -> LivePlace:
+        return LivePlace(self.name, check_id("id", id, LONGEST_KEY))
+
+    async def _do(self, *operations: Operation) -> None:
+        await self._store.do(ASYNC, operations)
+
+    async def _read_head(self, place: LivePlace) -> Head | None:
+        found = GetValue(place.key)
+        await self._do(found)
+        return Head.read(found.value)
+
+    async def _read_log(self, place: LivePlace, token: str) -> list[bytes]:
+        found = ReadRows(place.log(token), most=10_000_000)
+        await self._do(found)
+        return [*found.rows]
+
+    async def _begin(self, run: LiveRun) -> None:
+        """Take the lease of an answer, and let it run."""
+        claim, older = ClaimLease(run.lease, self._lease), GetValue(run.place.key)
+        await self._do(claim, older)
+        if not claim.is_done:
+            raise AnswerBusy(f"an answer of {run.place.id!r} is running: follow it, or stop it first")
+        ends = await self._write_lost(run.place, Head.read(older.value), run.lease.owner)
+        await self._do(*ends, PutValue(run.place.key, run.head.write(), self._runs.ttl, run.lease))
+        self._runs.begin(run)
+
+    async def _settle(self, place: LivePlace, token: str) -> None:
+        """Write the end of an answer whose process is gone, unless somebody has."""
+        owner, found = GetOwner(place.key), GetValue(place.key)
+        await self._do(owner, found)
+        if owner.owner is not None or not _is_running(Head.read(found.value), token):
+            return
+        lease = place.lease(f"lost-{secrets.token_hex(6)}")
+        claim = ClaimLease(lease, self._lease)
+        await self._do(claim, found)
+        head = Head.read(found.value)
+        if claim.is_done:
+            ends = await self._write_lost(place, head, lease.owner) if _is_running(head, token) else []
+            await self._do(*ends, ReleaseLease(lease))
+
+    async def _write_lost(self, place: LivePlace, head: Head | None, owner: str) -> list[Operation]:
+        """Return what ends an answer as lost, if it is running; ``owner`` has its lease now."""
+        if head is None or head.state != "running":
+            return []
+        rows = await self._read_log(place, head.token)
+        error = AnswerLost("the answer broke off: the server that wrote it is gone; ask again")
+        ends = number_events(make_writer(head.protocol).fail(error), head.token, len(rows), "lost")
+        size = sum(map(len, [*rows, *ends])) - len(rows) - len(ends)
+        lease, lost = place.lease(owner), head.end("lost", len(rows) + len(ends), size)
+        return [
+            AppendRows(place.log(head.token), ends, self._keep, len(rows), lease),
+            PutValue(place.key, lost.write(), self._keep, lease),
+        ]
+
+    # -- the readers of this process
+
+    def _make_body(self, place: LivePlace, head: Head, after: int) -> EventBody[bytes]:
+        writer = make_writer(head.protocol)
+        return EventBody(self._read(place, head, after), _StoredEvents(writer), self._ping, writer.headers)
+
+    async def _read(self, place: LivePlace, head: Head, after: int) -> AsyncGenerator[bytes, None]:
+        run = self._runs.find(head.token)
+        if run is not None:
+            async for seen, piece in run.read(after):
+                after = seen
+                yield piece
+            if run.cut_by is not None:
+                raise run.cut_by
+            if not run.is_cut:
+                return
+        log, is_live, last = place.log(head.token), head.state == "running", float(head.events)
+        while is_live or after < last:
+            rows = await self._follower.read(log, after, CHECK)
+            if rows:
+                after += len(rows)
+                yield b"".join(row[1:] for row in rows)
+                if rows[-1][:1] != RUNNING:
+                    return
+            elif not is_live:  # it has outlived its time
+                return
+            else:
+                await self._settle(place, head.token)
+                latest = await self._read_head(place)
+                is_live = _is_running(latest, head.token)
+                last = math.inf  # where it has ended meanwhile, its end is in the log
+
+
+def _is_running(head: Head | None, token: str) -> bool:
+    return head is not None and head.token == token and head.state == "running"
+
+
+class _StoredEvents:
+    """Hands on events as they are stored; a failure is one of the reader's own."""
+
+    def __init__(self, writer: PageWriter) -> None:
+        self.fail = writer.fail
+
+    def write(self, item: bytes) -> bytes:
+        return item
+
+    def end(self) -> bytes:
+        return b""
