@@ -382,6 +382,19 @@ class TestTime:
             assert not await keeper.book(ASYNC, keeper.find_row(None, one), Amounts())
             assert not caplog.records
 
+    async def test_a_row_that_was_held_before_midnight_counts_for_that_day(
+        self, place: Place, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """Its batch was submitted afterwards."""
+        with virtual_clock() as time:
+            budget = place.open("1", per="day")
+            time.advance(DAY - 60)
+            await write(row_model(budget=budget), row())
+            time.advance(120)
+            await read(row_model(budget=budget), row(at=clock.current().time()))
+            assert await figures(budget) == (0, 0, 0)
+            assert not caplog.records
+
     async def test_a_row_that_was_held_before_midnight_is_booked_once(
         self, place: Place, caplog: pytest.LogCaptureFixture
     ) -> None:

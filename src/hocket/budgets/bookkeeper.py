@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -184,7 +184,12 @@ class Bookkeeper:
         Raises:
             BudgetStoreFailed: see `book`.
         """
-        if await self.book(mode, hold, amounts) or not any(amounts):
+        start = hold.account.period.start
+        earlier = hold.account.period if start is None else find_period(start - 0.001, self.per, self.timezone)
+        for period in dict.fromkeys((hold.account.period, earlier)):  # it is held before its batch is submitted
+            if await self.book(mode, replace(hold, account=hold.account._replace(period=period)), amounts):
+                return
+        if not any(amounts):
             return
         now = await self.hold(mode, hold.account.key, amounts, id=hold.id, is_forced=True)
         await self.book(mode, now, amounts)
