@@ -150,6 +150,30 @@ async def test_what_an_answer_refers_to():
     assert pick(events, "STATE_SNAPSHOT")[-1]["snapshot"]["answer"] == "Because"
 
 
+def test_what_a_provider_cites_when_all_is_said():
+    """Gemini's sources stand beside the answer, and no piece has them."""
+    chunks = [{"web": {"uri": "https://a.example", "title": "A"}}]
+    supports = [{"segment": {"endIndex": 4, "text": "Blue"}, "groundingChunkIndices": [0]}]
+    facts: Any = {"grounding_metadata": {"groundingChunks": chunks, "groundingSupports": supports}}
+    writer = make_writer("vercel", "r")
+    writer.write(ChunkEvent(step=1, chunk=AIMessageChunk("Blue")))
+    events = read_events(writer.write(MessageEvent(step=1, message=AIMessage("Blue", response_metadata=facts))))
+    assert [event["url"] for event in pick(events, "source-url")] == ["https://a.example"]
+
+
+@pytest.mark.parametrize("protocol", PAGES)
+def test_a_piece_that_was_looked_at_is_told_alike(protocol: Any):
+    """A handler that reads its fields changes nothing; what a piece says beside its text is told, too."""
+    plain, seen = AIMessageChunk("word"), AIMessageChunk("word")
+    assert seen.tool_calls == [] and seen.usage_metadata is None
+    writer = make_writer(protocol, "r")
+    writer.write("a")
+    assert writer.write(plain) == writer.write(seen)
+    writer.write(AIMessageChunk("b", usage_metadata=usage(1, 2)))
+    assert b"word" in writer.write(AIMessageChunk([{"type": "text", "text": "word", "index": 0}]))
+    assert b"3" in writer.end()
+
+
 async def test_agents_inside_are_told_by_the_call_that_they_run_in():
     """Vercel's page keeps the last of it."""
     events = await tell("vercel", "inside")

@@ -9,7 +9,7 @@ from hocket.agents.events import AgentEvent, ChunkEvent
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessageChunk, BaseMessage
 from hocket.messages.content import Fields
-from hocket.serving.openai_reply import encode_json, find_plain_text, join_reasoning
+from hocket.serving.openai_reply import encode_json, find_plain_text, join_reasoning, list_blocks
 from hocket.serving.page_writer import PageWriter
 from hocket.serving.refusals import explain_failure
 
@@ -70,7 +70,7 @@ def describe_item(item: object) -> object:
 
 def _describe_message(message: BaseMessage) -> Fields:
     told: Fields = {"text": message.text} if message.text else {}
-    if reasoning := join_reasoning(message):
+    if reasoning := join_reasoning(list_blocks(message)):
         told["reasoning"] = reasoning
     for name, field in (("tool_calls", "tool_call_chunks"), ("usage", "usage_metadata")):
         if value := getattr(message, field, None):

@@ -7,6 +7,7 @@ that a client raises.
 
 import json
 import time
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -15,7 +16,7 @@ from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
 from hocket.load.serializable import get_fields
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCallChunk, UsageMetadata
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ContentBlock, ToolCallChunk, UsageMetadata
 from hocket.messages.base import is_bare
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.folding import ToolCallFold
@@ -31,11 +32,20 @@ __all__ = [
     "encode_json",
     "find_plain_text",
     "join_reasoning",
+    "list_blocks",
     "write_completion",
     "write_usage",
 ]
 
 _WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
+_BESIDE_TEXT = (
+    "additional_kwargs",
+    "response_metadata",
+    "usage_metadata",
+    "tool_call_chunks",
+    "tool_calls",
+    "invalid_tool_calls",
+)
 _BESIDE = ("refusal", "annotations", "audio", "images")
 
 
@@ -91,16 +101,19 @@ def _make_head(kind: str, model: str) -> Fields:
 def _read_beside(message: AIMessage) -> Fields:
     """Return what a message says beside its text, under the names that clients know it by."""
     beside = {name: value for name in _BESIDE if (value := message.additional_kwargs.get(name))}
-    if reasoning := join_reasoning(message):
+    if reasoning := join_reasoning(list_blocks(message)):
         beside["reasoning_content"] = reasoning
     return beside
 
 
-def join_reasoning(message: BaseMessage) -> str:
-    """Return what a model, or a piece of its answer, says that it thinks."""
-    if isinstance(message.content, str) and not message.additional_kwargs:
-        return ""
-    return "".join(block.get("reasoning", "") for block in message.content_blocks if block["type"] == "reasoning")
+def list_blocks(message: BaseMessage) -> Sequence[ContentBlock]:
+    """Return the blocks of a message, or of a piece of one; nothing, if its content is a text."""
+    return () if isinstance(message.content, str) and not message.additional_kwargs else message.content_blocks
+
+
+def join_reasoning(blocks: Iterable[ContentBlock]) -> str:
+    """Return what a model says that it thinks."""
+    return "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning")
 
 
 def _read_finish(facts: FieldsView, *, called: bool) -> str:
@@ -148,9 +161,12 @@ def write_usage(usage: UsageMetadata) -> Fields:
 
 
 def find_plain_text(message: AIMessage) -> str | None:
-    """Return the text of a message that was made of one and says nothing else, as most pieces are; None: it is no such."""
+    """Return the text of a message that says nothing else, as most pieces are; None: it is no such."""
     fields = get_fields(message)
-    return fields.get("content") if is_bare(fields) else None
+    if is_bare(fields):
+        return fields.get("content")
+    text: object = fields.get("content")  # a sum that has not been read has none
+    return text if isinstance(text, str) and not any(map(fields.get, _BESIDE_TEXT)) else None
 
 
 class CompletionWriter:

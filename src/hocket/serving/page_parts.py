@@ -8,7 +8,7 @@ An event is written before what is kept of it changes. Where an item cannot be w
 together with the failure, and the client sees nothing that it cannot place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -22,6 +22,7 @@ from hocket.messages import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
+    ContentBlock,
     InvalidToolCall,
     ToolCall,
     ToolCallChunk,
@@ -36,7 +37,7 @@ from hocket.messages.usage import add_report, add_usage, subtract_usage
 from hocket.runnables.folding import AddableDict
 from hocket.serving.event_body import Snapshot
 from hocket.serving.hocket_events import as_data, describe_inner
-from hocket.serving.openai_reply import encode_json, find_plain_text, join_reasoning
+from hocket.serving.openai_reply import encode_json, find_plain_text, join_reasoning, list_blocks
 from hocket.serving.page_writer import PageWriter
 from hocket.serving.part_events import Events, ModelUsage, PartEvents, PartKind
 from hocket.serving.refusals import explain_failure
@@ -164,6 +165,7 @@ class PartWriter(PageWriter):
             return
         self._close_part()
         if event.kind == "message":
+            self._write_citations(event.message.content_blocks)  # some providers cite when all is said
             for call in calls_of(event.message):
                 self._write_call(call)
             self._end_reply(event.message)
@@ -192,12 +194,12 @@ class PartWriter(PageWriter):
             self._write_text("text", result.output)
 
     def _write_message(self, message: BaseMessage) -> None:
-        self._write_text("reasoning", join_reasoning(message))
+        blocks = list_blocks(message)
+        self._write_text("reasoning", join_reasoning(blocks))
         self._write_text("text", message.text)
         if not isinstance(message, AIMessage):
             return
-        for source in find_cited_pages(message):
-            self._write_source(source)
+        self._write_citations(blocks)
         for piece in cast(AIMessageChunk, as_chunk(message)).tool_call_chunks:
             self._write_piece(piece)
         self._facts |= message.response_metadata
@@ -239,6 +241,10 @@ class PartWriter(PageWriter):
         if self._kind is not None:
             self._tell(self._events.end_part(self._kind, self._part_id))
             self._kind = None
+
+    def _write_citations(self, blocks: Iterable[ContentBlock]) -> None:
+        for source in find_cited_pages(blocks):
+            self._write_source(source)
 
     def _write_source(self, source: CitedSource) -> None:
         if source.key not in self._sources:

@@ -1,10 +1,10 @@
 """What an answer refers to: the citations of a message, and the documents that a chain has found."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from hocket.documents import Document
-from hocket.messages import BaseMessage
+from hocket.messages import ContentBlock
 from hocket.messages.content import FieldsView
 
 __all__ = ["CitedSource", "find_cited_pages", "find_documents", "has_only_documents"]
@@ -26,9 +26,9 @@ class CitedSource(NamedTuple):
     url: str = ""
 
 
-def find_cited_pages(message: BaseMessage) -> Iterator[CitedSource]:
-    """Yield the citations of a message that have a URL."""
-    for block in () if isinstance(message.content, str) else message.content_blocks:
+def find_cited_pages(blocks: Iterable[ContentBlock]) -> Iterator[CitedSource]:
+    """Yield the citations of texts that have a URL."""
+    for block in blocks:
         for note in block.get("annotations", ()) if block["type"] == "text" else ():
             if note["type"] == "citation" and (url := note.get("url")):
                 yield CitedSource(url, note.get("title") or url, url)
