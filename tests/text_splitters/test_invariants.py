@@ -124,7 +124,7 @@ def test_a_text_without_a_separator_takes_linear_time(length: str) -> None:
     """Also where lengths do not add up, so that a million characters seem to fit into one piece."""
     function = LENGTHS.get(length, lambda text: 0 if len(text) < 50 else len(text))
     splitter = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100, length_function=function)
-    assert_linear(lambda count: splitter.split_text("x" * count), 40_000 if length != "characters" else 4_000_000)
+    assert_linear(lambda count: splitter.split_text("x" * count), 20_000 if length != "characters" else 2_000_000)
 
 
 @pytest.mark.one_of(2)
@@ -134,7 +134,7 @@ def test_long_texts_take_linear_time(line: str, keep: Any) -> None:
     splitter = RecursiveCharacterTextSplitter(
         chunk_size=100, chunk_overlap=99, keep_separator=keep, separators=["\n\n", "\n", " ", "", "a"]
     )
-    assert_linear(lambda count: splitter.split_text(line * count), 80_000 // len(line))
+    assert_linear(lambda count: splitter.split_text(line * count), 40_000 // len(line))
 
 
 def test_what_langchain_makes_too_long_is_cut() -> None:
