@@ -109,7 +109,7 @@ def test_with_xdist(suite: pytest.Pytester, server: Server) -> None:
     recorded.stdout.fnmatch_lines_random([f"{path.replace('[', '[[]')}: * exchange*" for path in ALL])
     assert cassettes_in(suite) == ALL
     asked = len(server.requests)
-    suite.runpytest_subprocess("-n2").assert_outcomes(passed=6)
+    suite.runpytest_subprocess("-n1").assert_outcomes(passed=6)
     assert len(server.requests) == asked
 
 
