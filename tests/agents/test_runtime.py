@@ -177,6 +177,7 @@ async def aprompt(runtime: Runtime[User]) -> SystemMessage:
     return SystemMessage(f"You work for {runtime.context.name}.")
 
 
+@pytest.mark.both_loops
 @pytest.mark.parametrize("prompt", [lambda runtime: f"You work for {runtime.context.name}.", aprompt])
 async def test_a_function_as_system_prompt_is_called_once_a_run(prompt: Any):
     """And again when the run is resumed: so no step changes the beginning of what is sent."""

@@ -31,7 +31,7 @@ class Exam(RemoteChatModelConformance):
     """The exam of the class attribute ``provider``."""
 
     format = OpenAIFormat()
-    patience = 1
+    patience = 3
     provider: type[ChatOpenAI]
 
     def make(self, server_url: str) -> ChatOpenAI:

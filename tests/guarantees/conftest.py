@@ -101,7 +101,7 @@ class Injector:
             fault = self.strike() if self.waits == self.at else None
             if fault is not None:
                 self.where = list(_names(run))
-            if fault is not None and "TaskGroup.__aexit__" not in self.where and _is_taken_back(waiting_for, fault):
+            if fault is not None and "TaskGroup.__aexit__" not in self.where and self._take_back(waiting_for, fault):
                 if isinstance(waiting_for, asyncio.Future):  # until those who made it know
                     with contextlib.suppress(asyncio.CancelledError):
                         yield waiting_for
@@ -115,6 +115,22 @@ class Injector:
             else:
                 step = lambda sent=sent: run.send(sent)  # noqa: E731
 
+    def _take_back(self, waiting_for: Any, fault: BaseException) -> bool:
+        """Have the loop take back a wait; whether that could be done at once."""
+        if isinstance(waiting_for, asyncio.Future):
+            return waiting_for.cancel()
+        abort = getattr(waiting_for, "abort_func", None)
+        if abort is None:  # asyncio's next turn
+            return True
+
+        def raise_fault() -> None:  # some waits of trio's remember it, and raise it when they are over
+            self.raised = fault
+            raise fault
+
+        import trio
+
+        return abort(raise_fault) is trio.lowlevel.Abort.SUCCEEDED
+
 
 def _names(run: Any) -> Iterator[str]:
     """Yield the names of a coroutine and of all that it awaits.
@@ -127,22 +143,6 @@ def _names(run: Any) -> Iterator[str]:
             run = run.gi_frame.f_locals["coroutine"]
         else:
             run = getattr(run, "cr_await", None) or getattr(run, "ag_await", None) or getattr(run, "gi_yieldfrom", None)
-
-
-def _is_taken_back(waiting_for: Any, fault: BaseException) -> bool:
-    """Have the loop take back a wait; whether that could be done."""
-    if isinstance(waiting_for, asyncio.Future):
-        return waiting_for.cancel()
-    abort = getattr(waiting_for, "abort_func", None)
-    if abort is None:  # asyncio's next turn
-        return True
-
-    def raise_fault() -> None:
-        raise fault
-
-    import trio
-
-    return abort(raise_fault) is trio.lowlevel.Abort.SUCCEEDED
 
 
 @contextlib.contextmanager

@@ -15,8 +15,6 @@ from hocket.serving import ChatInput, LiveAnswers, chat_app
 from tests.kit import RawClient, body
 from tests.serving.conftest import Serve
 
-pytestmark = pytest.mark.both_loops
-
 VERCEL = {
     "id": "chat-1",
     "trigger": "submit-message",
@@ -95,6 +93,7 @@ async def leave(app: Any) -> RawClient:
     return client
 
 
+@pytest.mark.both_loops
 async def test_a_page_that_left_comes_back() -> None:
     """With the id of the last event that it has seen it gets the rest, without one all of a running answer."""
     slow = Slow()

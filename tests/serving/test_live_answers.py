@@ -19,8 +19,6 @@ from tests.kit.relay import relay_to
 from tests.kit.stores import REDIS, need_server, postgres_schema, redis_names
 from tests.kit.warm import Program
 
-pytestmark = pytest.mark.both_loops
-
 Open = Callable[..., LiveAnswers]
 
 
@@ -108,6 +106,7 @@ async def state_of(live: LiveAnswers, id: str) -> str | None:
 # -- readers
 
 
+@pytest.mark.both_loops
 async def test_all_readers_are_told_the_same(places: tuple[LiveAnswers, LiveAnswers]) -> None:
     """From its beginning or from any event on, in its process and in others, before its end and after it."""
     here, there = places
@@ -157,6 +156,7 @@ async def test_an_id_that_says_nothing_is_the_beginning(places: tuple[LiveAnswer
     assert await read(await there.follow("chat", ids(whole)[1])) == again != whole
 
 
+@pytest.mark.both_loops
 async def test_an_answer_goes_on_without_its_readers(places: tuple[LiveAnswers, LiveAnswers]) -> None:
     here, there = places
     script = Script()
@@ -206,6 +206,7 @@ async def test_one_answer_of_a_name_runs_at_a_time(places: tuple[LiveAnswers, Li
 # -- stops
 
 
+@pytest.mark.both_loops
 async def test_a_stop_from_anywhere_keeps_what_was_shown(places: tuple[LiveAnswers, LiveAnswers]) -> None:
     """The half in the history is what all readers saw."""
     here, there = places
@@ -315,6 +316,7 @@ async def wait_for_words(live: LiveAnswers, id: str) -> None:
         await anyio.sleep(0.02)
 
 
+@pytest.mark.both_loops
 @pytest.mark.timeout(60)
 async def test_the_readers_of_a_process_that_is_killed_are_told(shared: tuple[str, str]) -> None:
     """Once, and all the same; the name is free again."""

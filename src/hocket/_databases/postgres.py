@@ -25,7 +25,7 @@ from hocket.errors import HocketError, InvalidInput, MissingDependency
 
 try:
     import psycopg
-    from psycopg import Error as PostgresError
+    from psycopg import ClientCursor, Error as PostgresError
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
     from psycopg.errors import QueryCanceled, UndefinedFunction, UndefinedTable
     from psycopg.pq import TransactionStatus
@@ -36,6 +36,7 @@ except ImportError as error:
 __all__ = [
     "AsyncConnection",
     "AsyncPool",
+    "ClientCursor",
     "Connection",
     "ConnectionPool",
     "PostgresClient",

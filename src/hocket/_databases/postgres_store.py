@@ -1,4 +1,7 @@
-"""A store in PostgreSQL: a trip is a transaction, sent as a whole.
+"""A store in PostgreSQL: a trip is a transaction, sent as one message.
+
+So the server does all of it, or nothing, whatever becomes of the process that sent it: one that stops in the middle holds
+no lock, for which others would wait.
 
 An append locks the row of its lease until it is stored, and takes the place behind the last row. Who takes that lease next
 waits for it, so that rows have their order, and none of an owner that has lost its lease comes after its successor's.
@@ -6,9 +9,9 @@ waits for it, so that rows have their order, and none of an owner that has lost 
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
-from hocket._databases.postgres import Connection, PostgresClient, SyncPool, UndefinedTable, execute, postgres_server
+from hocket._databases.postgres import ClientCursor, PostgresClient, SyncPool, UndefinedTable, execute, postgres_server
 from hocket._databases.store import PURGE_EVERY, AppendRows, Operation, StateStore
 from hocket._databases.store_sql import KEEP_LOG, PURGE, SCHEMA, STATEMENTS, set_result, write_parameters
 from hocket._runtime import clock
@@ -16,14 +19,11 @@ from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
 from hocket.errors import StoreError, StoreUnavailable
 
-if TYPE_CHECKING:
-    from psycopg import Cursor
-
 __all__ = ["PostgresStateStore"]
 
 _NOW = "extract(epoch FROM clock_timestamp())::float8"
 _CREATE = f"SELECT pg_advisory_xact_lock(hashtextextended('hocket create store', 0)); {SCHEMA.format(bytes='BYTEA')}"
-_APPEND = """
+_APPEND_TEXT = """
     WITH held AS (
         SELECT 1 FROM hocket_lease WHERE key = :lease AND owner = :owner AND ends_at > :now FOR UPDATE
     ), may AS (
@@ -43,9 +43,10 @@ def _translate(statement: str) -> bytes:
     return re.sub(r"(?<!:):([a-z]+)", r"%(\1)s", re.sub(r"(?<!:):now\b", _NOW, statement)).encode()
 
 
-_STATEMENTS = {kind: _translate(text) for kind, text in {**STATEMENTS, AppendRows: _APPEND}.items()}
+_APPEND = _translate(_APPEND_TEXT)
+_STATEMENTS = {kind: _translate(text) for kind, text in STATEMENTS.items()}
 _KEEP_LOG = _translate(KEEP_LOG)
-_PURGE = [_translate(statement) for statement in PURGE]
+_PURGE = [_translate(statement).decode() for statement in PURGE]
 
 
 class PostgresStateStore(StateStore):
@@ -71,27 +72,25 @@ class PostgresStateStore(StateStore):
 
     def _send(self, client: PostgresClient, operations: Sequence[Operation]) -> None:
         now = clock.current().now()
-        with (
-            cast("SyncPool", client).connection() as connection,  # a URL's
-            connection.pipeline(),
-            connection.transaction(),
-        ):
+        with cast("SyncPool", client).connection() as connection, ClientCursor(connection) as cursor:  # a URL's
+            statements = [cursor.mogrify(*one) for operation in operations for one in _write(operation)]
             if now >= self._purged_at + PURGE_EVERY:
                 self._purged_at = now
-                for statement in _PURGE:
-                    connection.execute(statement)
-            cursors = [_execute(connection, operation) for operation in operations]
-        for operation, cursor in zip(operations, cursors, strict=True):
-            rows = cursor.fetchall() if cursor.description else []
-            if isinstance(operation, AppendRows):
-                operation.is_done = bool(rows)
-            else:
-                set_result(operation, cursor.rowcount, rows)
+                statements += _PURGE
+            cursor.execute(";".join(statements).encode())
+            for operation in operations:
+                if isinstance(operation, AppendRows):
+                    cursor.nextset()
+                    operation.is_done = bool(cursor.fetchall())
+                else:
+                    set_result(operation, cursor.rowcount, cursor.fetchall() if cursor.description else [])
+                cursor.nextset()
 
 
-def _execute(connection: Connection, operation: Operation) -> "Cursor[Any]":
+def _write(operation: Operation) -> list[tuple[bytes, dict[str, object]]]:
+    """Return the statements of an operation, with their parameters."""
     parameters = write_parameters(operation)
     if isinstance(operation, AppendRows):
-        connection.execute(_KEEP_LOG, parameters)
-        parameters["rows"] = [*operation.rows]
-    return connection.execute(_STATEMENTS[type(operation)], parameters)
+        # The first one locks the log: of appends at once each has its place.
+        return [(_KEEP_LOG, parameters), (_APPEND, {**parameters, "rows": [*operation.rows]})]
+    return [(_STATEMENTS[type(operation)], parameters)]

@@ -87,12 +87,14 @@ class AsyncMode:
     async def call_sync(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call ``function`` in a worker thread; a cancelled caller leaves it behind, for a thread cannot be stopped."""
         token = current_token()
+        returned: list[T] = []  # and not returned: trio takes a function that returns a coroutine for an async one
 
-        def work() -> T:
+        def work() -> None:
             _origin.set(token)  # the thread runs in a copy of the caller's context: nothing to reset
-            return function(*args, **kwargs)
+            returned.append(function(*args, **kwargs))
 
-        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
+        await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
+        return returned[0]
 
     async def acquire(self, acquire: Callable[[], T], release: Callable[[T], object]) -> T:
         """Call ``acquire`` in a worker thread, for what somebody has to give back.

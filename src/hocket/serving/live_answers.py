@@ -24,6 +24,7 @@ from hocket._databases.store import (
     PutValue,
     ReadRows,
     ReleaseLease,
+    RenewLease,
 )
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
@@ -274,6 +275,7 @@ class LiveAnswers:
         size = sum(map(len, [*rows, *ends])) - len(rows) - len(ends)
         lease, lost = place.lease(owner), head.end("lost", len(rows) + len(ends), size)
         return [
+            RenewLease(lease, self._lease),  # first, as every trip of its own does: PostgreSQL locks it
             AppendRows(place.log(head.token), ends, self._keep, len(rows), lease),
             PutValue(place.key, lost.write(), self._keep, lease),
         ]
