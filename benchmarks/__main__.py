@@ -26,6 +26,7 @@ from . import (
     indexing,
     influence,
     limiter,
+    live,
     loading,
     many_tools,
     memory,
@@ -51,7 +52,7 @@ from .table import Row, print_header, print_row
 FULL = Plan(rounds=21, fewest=5, turn_seconds=0.03, row_seconds=6)
 LONG = (
     *("import", "cache-cold", "cache-shared", "limiter-shared", "http-cold", "providers-cold"),
-    *("bulk-killed", "provider-batch", "provider-batch-memory", "influence"),
+    *("bulk-killed", "provider-batch", "provider-batch-memory", "influence", "live-fleet"),
 )
 """Cases that start many processes, or take long for other reasons: a quick run leaves them out, unless they are named."""
 
@@ -90,6 +91,7 @@ CASES: dict[str, Case] = {
     **influence.CASES,
     **bridges.CASES,
     **gateway.CASES,
+    **live.CASES,
     **service.CASES,
 }
 

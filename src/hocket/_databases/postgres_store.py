@@ -80,7 +80,8 @@ class PostgresStateStore(StateStore):
             cursor.execute(";".join(statements).encode())
             for operation in operations:
                 if isinstance(operation, AppendRows):
-                    cursor.nextset()
+                    if operation.ttl is not None:
+                        cursor.nextset()
                     operation.is_done = bool(cursor.fetchall())
                 else:
                     set_result(operation, cursor.rowcount, cursor.fetchall() if cursor.description else [])
@@ -91,6 +92,7 @@ def _write(operation: Operation) -> list[tuple[bytes, dict[str, object]]]:
     """Return the statements of an operation, with their parameters."""
     parameters = write_parameters(operation)
     if isinstance(operation, AppendRows):
-        # The first one locks the log: of appends at once each has its place.
-        return [(_KEEP_LOG, parameters), (_APPEND, {**parameters, "rows": [*operation.rows]})]
+        # The first one locks the log: of appends at once each has its place. One that knows its place needs no lock.
+        keeping = [] if operation.ttl is None else [(_KEEP_LOG, parameters)]
+        return [*keeping, (_APPEND, {**parameters, "rows": [*operation.rows]})]
     return [(_STATEMENTS[type(operation)], parameters)]

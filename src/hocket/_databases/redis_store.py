@@ -72,7 +72,15 @@ def _write(operation: Operation) -> Sequence[str | bytes | int]:
     match operation:
         case AppendRows(log, rows, ttl, at, lease):
             place = "" if at is None else at
-            return "append", f"hocket:log:{log}", _milliseconds(ttl), place, *_name(lease), len(rows), *rows
+            return (
+                "append",
+                f"hocket:log:{log}",
+                "" if ttl is None else _milliseconds(ttl),
+                place,
+                *_name(lease),
+                len(rows),
+                *rows,
+            )
         case ReadRows(log, after, most):
             return "read", f"hocket:log:{log}", after, most
         case GetValue(key):

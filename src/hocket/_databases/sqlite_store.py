@@ -76,4 +76,5 @@ def _append(connection: sqlite3.Connection, operation: AppendRows, parameters: d
     if at is None:
         (at,) = connection.execute(_COUNT, parameters).fetchone()
     connection.executemany(_ADD_ROW, ((operation.log, at + n, row) for n, row in enumerate(operation.rows, 1)))
-    connection.execute(KEEP_LOG, parameters)
+    if operation.ttl is not None:
+        connection.execute(KEEP_LOG, parameters)

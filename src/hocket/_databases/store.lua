@@ -27,7 +27,7 @@ function steps.append()
         redis.call('RPUSH', log, unpack(ARGV, first, stop))
         first = stop + 1
     end
-    redis.call('PEXPIRE', log, ttl)
+    if ttl ~= '' then redis.call('PEXPIRE', log, ttl) end
     return 1
 end
 

@@ -44,7 +44,7 @@ class AppendRows:
 
     Attributes:
         log: its name. rows: none: the log is only kept for longer.
-        ttl: seconds for which the log is kept from now on.
+        ttl: seconds for which the log is kept from now on; None: as before, where it is known how many rows there are.
         at: how many rows there are before these: those that are there already are not added again, so that a caller who
             lost the answer can ask again. None: behind the last one.
         lease: without which nothing is done; None: none is needed.
@@ -53,7 +53,7 @@ class AppendRows:
 
     log: str
     rows: Sequence[bytes]
-    ttl: float
+    ttl: float | None
     at: int | None = None
     lease: Lease | None = None
     is_done: bool = False
@@ -164,9 +164,9 @@ class MemoryStateStore(StateStore):
             case AppendRows(log, rows, ttl, at, lease):
                 operation.is_done = self._has(lease, now)
                 if operation.is_done:
-                    there = self._logs[log][0] if log in self._logs else []
+                    there, ends_at = self._logs.get(log, ([], now))
                     there += rows if at is None else rows[len(there) - at :]
-                    self._logs[log] = there, now + ttl
+                    self._logs[log] = there, ends_at if ttl is None else now + ttl
             case ReadRows(log, after, most):
                 operation.rows = self._logs[log][0][after : after + most] if log in self._logs else ()
             case GetValue(key):

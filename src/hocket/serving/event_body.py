@@ -11,7 +11,7 @@ dead that says nothing, lets it live.
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar, cast
 
 import anyio
 
@@ -25,6 +25,7 @@ __all__ = [
     "SSE_HEADERS",
     "EventBody",
     "Snapshot",
+    "Source",
     "Writer",
     "add_piece",
     "as_stream",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)
 
 PING_SECONDS = 15.0
@@ -70,6 +72,32 @@ class Writer(Protocol[T_contra]):
         ...
 
 
+class Source(Protocol[T_co]):
+    """Where the items of a body come from: a `Stream`, or what can be waited for and left as that."""
+
+    @property
+    def has_next(self) -> bool:
+        """Whether an item can be taken at once."""
+        ...
+
+    @property
+    def was_left(self) -> bool:
+        """Whether it was closed before its end."""
+        ...
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the next item, or the end, without taking it; whether it has come."""
+        ...
+
+    async def __anext__(self) -> T_co:
+        """Return the next item."""
+        ...
+
+    async def aclose(self) -> None:
+        """Leave it."""
+        ...
+
+
 class EventBody(Generic[T]):
     """An async iterator over pieces of a body, for a ``StreamingResponse``, for example. It can be left at any point.
 
@@ -80,11 +108,18 @@ class EventBody(Generic[T]):
     """
 
     def __init__(
-        self, source: AsyncIterable[T], writer: Writer[T], ping: float | None, headers: Mapping[str, str] | None = None
+        self,
+        source: AsyncIterable[T] | Source[T],
+        writer: Writer[T],
+        ping: float | None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         check_ping(ping)
         self.headers: dict[str, str] = {**SSE_HEADERS, **(headers or {})}
-        self._source: Stream[T] = as_stream(source)
+        is_source = hasattr(source, "was_left")
+        self._source: Source[T] = (
+            cast("Source[T]", source) if is_source else as_stream(cast("AsyncIterable[T]", source))
+        )
         self._writer = writer
         self._ping = ping
         self._is_over = False

@@ -8,7 +8,8 @@ that its process lives. Where it has run out, the first who asks writes the end 
 import math
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Sequence
+from functools import partial
 from typing import TypeVar, cast
 
 import anyio
@@ -31,10 +32,11 @@ from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
 from hocket.errors import AnswerBusy, AnswerLost, InvalidInput
 from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
-from hocket.serving.live_head import RUNNING, Head, LivePlace, LiveState
+from hocket.serving.live_head import Head, LivePlace, LiveState
+from hocket.serving.live_reader import EventSource, StoredEvents
 from hocket.serving.live_run import LiveRun, number_events
 from hocket.serving.live_runs import BEAT, LiveRuns
-from hocket.serving.page_writer import PageWriter, StreamProtocol, check_id
+from hocket.serving.page_writer import StreamProtocol, check_id
 from hocket.serving.server_sent_events import make_writer
 
 __all__ = ["LiveAnswers"]
@@ -280,51 +282,33 @@ class LiveAnswers:
             PutValue(place.key, lost.write(), self._keep, lease),
         ]
 
-    # -- the readers of this process
+    # -- readers
 
     def _make_body(self, place: LivePlace, head: Head, after: int) -> EventBody[bytes]:
         writer = make_writer(head.protocol)
-        return EventBody(self._read(place, head, after), _StoredEvents(writer), self._ping, writer.headers)
+        source = EventSource(partial(self._read_some, place, head, self._runs.find(head.token)), after)
+        return EventBody(source, StoredEvents(writer), self._ping, writer.headers)
 
-    async def _read(self, place: LivePlace, head: Head, after: int) -> AsyncGenerator[bytes, None]:
-        run = self._runs.find(head.token)
+    async def _read_some(self, place: LivePlace, head: Head, run: LiveRun | None, after: int) -> Sequence[bytes]:
+        """Return the rows behind the first ``after``, when there are any; none at the end."""
         if run is not None:
-            async for seen, piece in run.read(after):
-                after = seen
-                yield piece
+            if rows := await run.read(after):
+                return rows
             if run.cut_by is not None:
                 raise run.cut_by
             if not run.is_cut:
-                return
+                return ()
         log, is_live, last = place.log(head.token), head.state == "running", float(head.events)
         while is_live or after < last:
-            rows = await self._follower.read(log, after, CHECK)
-            if rows:
-                after += len(rows)
-                yield b"".join(row[1:] for row in rows)
-                if rows[-1][:1] != RUNNING:
-                    return
-            elif not is_live:  # it has outlived its time
-                return
-            else:
-                await self._settle(place, head.token)
-                latest = await self._read_head(place)
-                is_live = _is_running(latest, head.token)
-                last = math.inf  # where it has ended meanwhile, its end is in the log
+            if rows := await self._follower.read(log, after, CHECK):
+                return rows
+            if not is_live:  # it has outlived its time
+                break
+            await self._settle(place, head.token)
+            is_live = _is_running(await self._read_head(place), head.token)
+            last = math.inf  # where it has ended meanwhile, its end is in the log
+        return ()
 
 
 def _is_running(head: Head | None, token: str) -> bool:
     return head is not None and head.token == token and head.state == "running"
-
-
-class _StoredEvents:
-    """Hands on events as they are stored; a failure is one of the reader's own."""
-
-    def __init__(self, writer: PageWriter) -> None:
-        self.fail = writer.fail
-
-    def write(self, item: bytes) -> bytes:
-        return item
-
-    def end(self) -> bytes:
-        return b""

@@ -4,7 +4,7 @@ An event is numbered and stored before any reader sees it, so that none sees wha
 while a write is under way goes into the next one.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 import anyio
 
@@ -145,7 +145,8 @@ class LiveRun:
             ttl: seconds for which they are kept while the answer runs. keep: after its end.
         """
         log, rows = self.place.log(self.head.token), self._waiting.copy()
-        self._append = AppendRows(log, rows, keep if self.has_ended else ttl, len(self._rows), self.lease)
+        kept = keep if self.has_ended else None if self._rows else ttl
+        self._append = AppendRows(log, rows, kept, len(self._rows), self.lease)
         operations: list[Operation] = [self._append]
         if self.has_ended:
             operations += [PutValue(self.place.key, self.head.write(), keep, self.lease), ReleaseLease(self.lease)]
@@ -168,21 +169,17 @@ class LiveRun:
 
     # -- what is read
 
-    async def read(self, after: int) -> AsyncGenerator[tuple[int, bytes], None]:
-        """Yield the events behind the first ``after``, some in a piece, each with the number of its last one."""
-        while True:
-            has_grown = self._has_grown
-            while after < len(self._rows):
-                piece: list[bytes] = []
-                size = 0
-                while after < len(self._rows) and size < PIECE:
-                    piece.append(self._rows[after][1:])
-                    size += len(piece[-1])
-                    after += 1
-                yield after, b"".join(piece)
+    async def read(self, after: int) -> list[bytes]:
+        """Return the events behind the first ``after``, about 64 kB of them at most, when there are any; none at the end."""
+        while after >= len(self._rows):
             if self.is_over.is_set():
-                return
-            await has_grown.wait()
+                return []
+            await self._has_grown.wait()
+        size, last = 0, after
+        while last < len(self._rows) and size < PIECE:
+            size += len(self._rows[last])
+            last += 1
+        return self._rows[after:last]
 
 
 def number_events(data: bytes, token: str, count: int, state: State = "running") -> list[bytes]:
