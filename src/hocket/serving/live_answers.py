@@ -292,8 +292,8 @@ class LiveAnswers:
     async def _read_some(self, place: LivePlace, head: Head, run: LiveRun | None, after: int) -> Sequence[bytes]:
         """Return the rows behind the first ``after``, when there are any; none at the end."""
         if run is not None:
-            if rows := await run.read(after):
-                return rows
+            if told := await run.read(after):
+                return told
             if run.cut_by is not None:
                 raise run.cut_by
             if not run.is_cut:
