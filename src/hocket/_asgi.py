@@ -30,6 +30,7 @@ __all__ = [
     "explain_body_type",
     "explain_foreign_name",
     "is_loopback",
+    "is_reached_here",
     "path_of",
     "read_hosts",
     "receive_body",
@@ -73,6 +74,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_reached_here(scope: FieldsView) -> bool:
+    """Say whether a request came to an address of this machine alone."""
+    address: tuple[str, int | None] | None = scope.get("server")
+    return address is not None and is_loopback(address[0])
+
+
 def read_hosts(hosts: Iterable[str] | None) -> frozenset[str] | None:
     """Return the names that an application may be called by, beside those of this machine; None: nobody said.
 
@@ -88,20 +95,20 @@ def read_hosts(hosts: Iterable[str] | None) -> frozenset[str] | None:
     return names
 
 
-def explain_foreign_name(scope: FieldsView, hosts: frozenset[str] | None) -> str | None:
+def explain_foreign_name(scope: FieldsView, hosts: frozenset[str] | None, option: str = "hosts=") -> str | None:
     """Return why a request is not answered, which names a foreign host in ``Host`` or ``Origin``; None: it is answered.
 
     Where nobody named hosts, an application that is not reached at this machine's own address is called by any name.
+    ``option`` is the argument by which hosts are named.
     """
-    address: tuple[str, int | None] | None = scope.get("server")
-    if hosts is None and not (address and is_loopback(address[0])):
+    if hosts is None and not is_reached_here(scope):
         return None
     called = [f"//{value.decode('latin-1')}" for name, value in scope["headers"] if name == b"host"]
     called += [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
     if called and all(is_loopback(name) or name in (hosts or ()) for name in map(_find_name, called)):
         return None
     known = ", ".join(("127.0.0.1, ::1, localhost", *sorted(hosts or ())))
-    return f"only requests to and from {known} are answered; who serves this names others with hosts="
+    return f"only requests to and from {known} are answered; who serves this names others with {option}"
 
 
 def _find_name(url: str) -> str:

@@ -185,7 +185,7 @@ async def test_an_approval_goes_on() -> None:
     assert {"type": "tool-approval-request", "approvalId": "c1", "toolCallId": "c1"} in asked and not ran
     part = {"type": "tool-erase", "toolCallId": "c1", "state": "approval-responded", "input": {"name": "a"}}
     part["approval"] = {"id": "c1", "approved": True}
-    decided = {**VERCEL, "messages": [*VERCEL["messages"], {"id": "2", "role": "assistant", "parts": [part]}]}  # type: ignore[misc]
+    decided = {**VERCEL, "messages": [*VERCEL["messages"], {"id": "2", "role": "assistant", "parts": [part]}]}
     told = read_events((await send(app, json=decided)).text)
     assert (texts(told), ran) == ("Done.", ["a"])
     again = await send(app, json=decided)
@@ -263,7 +263,17 @@ async def test_on_this_machine_a_foreign_name_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"protocols": []}, {"protocols": ["hocket"]}, {"cors": "https://a.example"}, {"cors": ["*"]}, {"max_body": 0}],
+    [
+        {"protocols": []},
+        {"protocols": ["hocket"]},
+        *(
+            {"cors": [one]}
+            for one in ("*", 5, "https://a.example:443", "https://A.example", "http://[::1", "http://a/b")
+        ),
+        {"cors": "https://a.example"},
+        {"max_body": 0},
+        {"live": "redis://localhost"},
+    ],
 )
 def test_options_that_are_none_are_refused(options: Any) -> None:
     with pytest.raises(InvalidInput, match=next(iter(options))):
@@ -287,3 +297,43 @@ async def test_behind_a_real_server(serve: Serve) -> None:
         reply = await client.post("/", json=VERCEL)
         assert texts(read_events(reply.text)) == "Hello."
         assert (await client.get("/chat-1/stream")).status_code == 204
+
+
+async def test_behind_a_proxy_of_the_same_machine() -> None:
+    """Which keeps the ``Host`` of browsers: the name is one that ``cors`` has; others are refused, and told how."""
+    for cors, origin, status in (
+        (["https://app.example"], "https://app.example", 200),
+        (["https://app.example"], "https://evil.example", 403),
+        ((), "https://app.example", 403),
+    ):
+        client = RawClient(body(json.dumps(VERCEL).encode()), path="/", server=("127.0.0.1", 80))
+        client.scope["headers"] += [(b"host", b"app.example"), (b"origin", origin.encode())]
+        await client.ask(chat_app(echo, cors=cors))
+        assert client.status == status
+    assert b"names others with cors=" in client.body
+
+
+@pytest.mark.parametrize("origin", ["null", "https://app.example@evil.example", "http://[::1"])
+async def test_a_page_of_no_place_is_refused(origin: str) -> None:
+    """Also where the request has no ``Host``."""
+    client = RawClient(body(json.dumps(VERCEL).encode()), path="/")
+    client.scope["headers"].append((b"origin", origin.encode()))
+    await client.ask(chat_app(echo))
+    assert client.status == 403
+
+
+async def test_a_host_may_be_in_capital_letters() -> None:
+    assert (
+        await send(chat_app(echo), json=VERCEL, headers={"origin": "http://test", "host": "Test"})
+    ).status_code == 200
+
+
+async def test_a_user_that_is_no_text_is_a_mistake_of_the_service(caplog: pytest.LogCaptureFixture) -> None:
+    user: Any = lambda scope: 7  # noqa: E731  # a number of a database
+    assert (await send(chat_app(echo, user=user), json=VERCEL)).status_code == 500
+    assert "user= returned a value of type int" in caplog.text
+
+
+async def test_long_names_of_users_and_chats() -> None:
+    reply = await send(chat_app(echo, user=lambda scope: "水" * 200), json={**VERCEL, "id": "💧" * 200})
+    assert texts(read_events(reply.text)) == "Hello."

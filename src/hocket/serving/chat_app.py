@@ -23,6 +23,7 @@ from hocket._asgi import (
     Send,
     confirm_lifespan,
     explain_foreign_name,
+    is_reached_here,
     path_of,
     send_reply,
 )
@@ -43,6 +44,7 @@ Answer: TypeAlias = Callable[[ChatInput], AsyncIterable[object] | Awaitable[Asyn
 FindUser: TypeAlias = Callable[[FieldsView], str | Awaitable[str | None] | None]
 """Returns who asks, from the scope of a request (ASGI); None: nobody who is known."""
 
+_PORTS = {"http": 80, "https": 443}
 _PROTOCOLS = ("vercel", "ag-ui")
 _JSON: Header = (b"content-type", b"application/json")
 _EXPOSED = b"retry-after, x-should-retry, x-vercel-ai-ui-message-stream"
@@ -76,7 +78,8 @@ def chat_app(
             stops those of another. Without ``user`` the names of chats are secrets, for services with one user.
         protocols: that are answered.
         system: whether messages of the system count that a page sends.
-        cors: origins of pages that may ask, beside the application's own, such as ``"https://app.example"``.
+        cors: origins of pages that may ask, such as ``"https://app.example"``. Without, those of the application's own: that
+            is one whose host is in ``Host``. Behind a proxy on the same machine name that which browsers see.
         max_body: bytes of a request.
 
     Raises:
@@ -92,15 +95,28 @@ def chat_app(
         raise InvalidInput(f"protocols is {protocols!r}; it has one or both of {', '.join(_PROTOCOLS)}")
     if type(max_body) is not int or max_body < 1:
         raise InvalidInput(f"max_body is {max_body!r}; it is a whole number above 0")
-    for origin in [cors] if isinstance(cors, str) else cors:
-        parts = urlsplit(origin)
-        if (
-            isinstance(cors, str)
-            or origin != f"{parts.scheme}://{parts.netloc}"
-            or parts.scheme not in ("http", "https")
-        ):
-            raise InvalidInput(f'cors is {cors!r}; it has origins such as "https://app.example", without a path')
+    if isinstance(cors, str) or not all(map(_is_origin, cors)):
+        raise InvalidInput(
+            f'cors is {cors!r}; it has origins as browsers say them, such as "https://app.example": in small letters, '
+            "without a path, and without a port where it is that of the scheme"
+        )
+    if not isinstance(live, LiveAnswers | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"live is of type {type(live).__name__}; it is LiveAnswers(...)")
     return _ChatApp(answer, live or LiveAnswers(), user, frozenset(protocols), system, frozenset(cors), max_body)
+
+
+def _is_origin(value: object) -> bool:
+    """Whether it is an origin as a browser says it."""
+    try:
+        parts = urlsplit(value if isinstance(value, str) else "")
+        port = parts.port
+    except ValueError:
+        return False
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    place = host if port is None else f"{host}:{port}"
+    return (
+        parts.hostname is not None and port != _PORTS.get(parts.scheme, port) and value == f"{parts.scheme}://{place}"
+    )
 
 
 @dataclass(frozen=True)
@@ -138,17 +154,12 @@ class _ChatApp:
         Raises:
             Refusal: 403: the page is none that may ask.
         """
-        named = {name: value for name, value in scope["headers"] if name in (b"origin", b"host")}
-        origin = named.get(b"origin", b"").decode("latin-1")
+        named = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"origin", b"host")}
+        origin, host = named.get(b"origin", ""), named.get(b"host", "")
         is_listed = origin in self.cors
-        own = [(name, value) for name, value in scope["headers"] if name != b"origin" or not is_listed]
-        reason = explain_foreign_name({**scope, "headers": own}, None)
-        if (
-            reason is None
-            and origin
-            and not is_listed
-            and _find_host(origin) != named.get(b"host", b"").decode("latin-1")
-        ):
+        names = frozenset(urlsplit(one).hostname or "" for one in self.cors)
+        reason = explain_foreign_name(scope, names, "cors=") if is_reached_here(scope) else None
+        if reason is None and origin and not is_listed and not (host and _find_host(origin) == host.lower()):
             reason = f"pages of {origin:.100} may not ask here; who serves this names them with cors="
         if reason is not None:
             raise Refusal(status=403, message=reason)
@@ -207,6 +218,8 @@ class _ChatApp:
         name = await found if inspect.isawaitable(found) else found
         if not name:
             raise Refusal(status=401, message="who asks is not known here", code="unauthenticated")
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # the service's own mistake: 500
+            raise TypeError(f"user= returned a value of type {type(name).__name__}; it is a text, or None")
         return check_id("user", name)
 
     async def _ask(self, user: str, scope: FieldsView, receive: Receive, send: Send, headers: list[Header]) -> None:

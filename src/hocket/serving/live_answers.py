@@ -31,6 +31,7 @@ from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
 from hocket.errors import AnswerBusy, AnswerLost, InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
 from hocket.serving.live_head import Head, LivePlace, LiveState
 from hocket.serving.live_reader import EventSource, StoredEvents
@@ -46,8 +47,8 @@ T = TypeVar("T")
 CHECK = 0.5
 """Seconds of silence after which the reader of another process's answer looks whether that lives."""
 
-LONGEST_KEY = 2_000
-"""Characters of an answer's name: so many may a user and a chat have that are percent-encoded."""
+LONGEST_ID = 5_000
+"""Characters of an answer's name: a user and a chat of 200 characters each have fewer, percent-encoded."""
 
 LONGEST_THREAD = 200
 
@@ -97,7 +98,7 @@ class LiveAnswers:
     ) -> None:
         check_ping(ping)
         for what, value, least in (("keep", keep, 1.0), ("lease", lease, 2 * BEAT), ("max_bytes", max_bytes, 1)):
-            if not least <= value < math.inf:
+            if not (type(value) in (int, float) and least <= value < math.inf):
                 raise InvalidInput(f"{what} is {value!r}; it is a number, {least:g} or more")
         self.name: str = check_id("name", name)
         self._store = open_state_store(store, "live answers")
@@ -165,6 +166,8 @@ class LiveAnswers:
             StoreUnavailable: the store cannot be reached.
         """
         place = self._find_place(id)
+        if not isinstance(after, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # bytes of a header
+            raise InvalidInput(f"after is {excerpt(after)}; it is the text of a Last-Event-ID, or None")
         head = await self._read_head(place)
         if head is None:
             return None
@@ -194,7 +197,7 @@ class LiveAnswers:
             run.stop()
             await run.is_over.wait()
             return True
-        await self._do(PutValue(place.stop_key, token.encode(), self._keep))
+        await self._do(PutValue(place.stop_key(token), b"", self._keep))
         while head is not None and head.token == token and head.state == "running":
             await clock.current().sleep(0.1)
             await self._settle(place, token)
@@ -228,7 +231,7 @@ class LiveAnswers:
     # -- what is stored
 
     def _find_place(self, id: str) -> LivePlace:
-        return LivePlace(self.name, check_id("id", id, LONGEST_KEY))
+        return LivePlace(self.name, check_id("id", id, LONGEST_ID))
 
     async def _do(self, *operations: Operation) -> None:
         await self._store.do(ASYNC, operations)

@@ -1,13 +1,18 @@
 """What a store has of a live answer: its head, its log, its lease and the mark that it is to stop."""
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, NamedTuple
+from urllib.parse import quote
 
 from hocket._databases.store import Lease
 from hocket.serving.page_writer import StreamProtocol
 
 __all__ = ["ENDS", "RUNNING", "Head", "LivePlace", "LiveState", "State"]
+
+LONGEST_KEY = 1_000
+"""Bytes of a name in the store; in place of a longer one stands a digest, for PostgreSQL's indexes have an end."""
 
 State = Literal["running", "done", "failed", "stopped", "lost"]
 """How far an answer is; "lost": its process is gone."""
@@ -70,12 +75,14 @@ class LivePlace(NamedTuple):
     @property
     def key(self) -> str:
         """Of the head, and of the lease."""
-        return f"live:{{{self.name}:{self.id}}}"
+        key = f"{quote(self.name)}:{self.id}"
+        if len(data := key.encode()) > LONGEST_KEY:
+            key = hashlib.sha256(data).hexdigest()
+        return f"live:{{{key}}}"
 
-    @property
-    def stop_key(self) -> str:
-        """Of the token of the answer that is to stop."""
-        return f"{self.key}:stop"
+    def stop_key(self, token: str) -> str:
+        """Of the mark that an answer is to stop."""
+        return f"{self.key}:stop:{token}"
 
     def log(self, token: str) -> str:
         """Of the events of an answer."""

@@ -11,7 +11,7 @@ import anyio
 from hocket._databases.store import AppendRows, Operation, PutValue, ReleaseLease
 from hocket._runtime.detached import spawn
 from hocket._runtime.stream import Stream
-from hocket.errors import AnswerTooLarge, StoreError
+from hocket.errors import AnswerTooLarge, StoreError, StreamTruncated
 from hocket.serving.event_body import Snapshot, log_failure
 from hocket.serving.live_head import ENDS, RUNNING, Head, LivePlace, State
 from hocket.serving.page_writer import PageWriter
@@ -85,15 +85,23 @@ class LiveRun:
                     raise AnswerTooLarge(
                         f"the answer has more than {self._max_bytes} bytes of events; LiveAnswers(max_bytes=...) takes more"
                     )
-            state, end = ("stopped", self._writer.stopped()) if stream.was_left else ("done", self._writer.end())
+            # What a stop meets in the middle of its last step may be dropped: then this is not all.
+            is_whole = not (stream.was_left or self._is_stopping)
+            state, end = ("done", self._writer.end()) if is_whole else ("stopped", self._writer.stopped())
         except Exception as error:
-            log_failure(error)
-            if not self.has_begun.is_set():
-                self.refusal = error
-            state, end = "failed", self._writer.fail(error)
+            state, end = "failed", self._fail(error)
+        except BaseException:  # the loop ends; or what makes the stream was cancelled, and nobody else would end it
+            self._add(self._fail(StreamTruncated("what makes the answer was cancelled")), "failed")
+            raise
         finally:
             await stream.aclose()
         self._add(end, state)
+
+    def _fail(self, error: Exception) -> bytes:
+        log_failure(error)
+        if not self.has_begun.is_set():
+            self.refusal = error
+        return self._writer.fail(error)
 
     def _add(self, data: bytes, state: State = "running") -> None:
         if isinstance(data, Snapshot) and self._has_snapshot and self._append is None:

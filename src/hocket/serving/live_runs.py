@@ -96,7 +96,7 @@ class LiveRuns:
         beats: list[tuple[LiveRun, RenewLease, GetValue]] = []
         for _, run in sorted(self._runs.items()):  # in one order: PostgreSQL locks the rows of leases
             if is_beat:
-                renew, stop = RenewLease(run.lease, self._lease), GetValue(run.place.stop_key)
+                renew, stop = RenewLease(run.lease, self._lease), GetValue(run.place.stop_key(run.head.token))
                 beats.append((run, renew, stop))
                 operations += [renew, stop, *self._keep_stored(run, now)]
             if run.is_waiting:
@@ -107,7 +107,7 @@ class LiveRuns:
             run.renewed_at = now
             if not renew.is_done:
                 run.cut()
-            elif stop.value == run.head.token.encode():
+            elif stop.value is not None:
                 run.stop()
         for run in self._runs.values():
             run.confirm()

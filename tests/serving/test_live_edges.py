@@ -1,0 +1,166 @@
+"""Live answers where something strikes at an unlucky moment, and what is given to them that cannot be used."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import assume, given, settings, strategies as st
+
+from hocket import FakeListChatModel
+from hocket._databases.opening import open_state_store
+from hocket._databases.store import Operation, PutValue, StateStore
+from hocket._runtime.mode import Mode
+from hocket.errors import InvalidInput, StreamTruncated
+from hocket.serving import EventBody, LiveAnswers
+from hocket.serving.chat_input import make_key
+from tests.kit.amount import limit_examples
+from tests.kit.stores import postgres_schema
+
+
+def hi() -> Any:
+    return FakeListChatModel(responses=["Hi"]).astream("?")
+
+
+async def read(body: EventBody[bytes] | None) -> bytes:
+    assert body is not None
+    return b"".join([piece async for piece in body])
+
+
+async def state_of(live: LiveAnswers, id: str = "chat") -> str | None:
+    state = await live.state(id)
+    return None if state is None else state.state
+
+
+async def cancel_something() -> None:
+    """Wait for a task that is cancelled meanwhile."""
+    task = asyncio.ensure_future(asyncio.sleep(60))
+    task.cancel()
+    await task
+
+
+async def test_an_answer_that_is_cancelled_from_within_has_failed() -> None:
+    """Its readers are told, and its name is free; it once ran for ever."""
+    live = LiveAnswers()
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await cancel_something()
+
+    told = await read(await live.start("chat", say()))
+    assert b"the answer broke off" in told and await state_of(live) == "failed"
+    assert await read(await live.start("chat", hi()))
+
+    async def say_nothing() -> AsyncGenerator[str, None]:
+        await cancel_something()
+        yield ""
+
+    with pytest.raises(StreamTruncated):
+        await live.start("other", say_nothing())
+
+
+@pytest.mark.both_loops
+async def test_a_stop_in_the_last_moment_is_no_whole_answer() -> None:
+    """What comes with the end may be dropped by a stop: then the answer was stopped, and not "done" without it."""
+    live, goes_on = LiveAnswers(), anyio.Event()
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await goes_on.wait()
+        yield "b"
+
+    body = await live.start("chat", say())
+    goes_on.set()
+    assert await live.stop("chat")
+    told = await read(body)
+    assert (await state_of(live) == "done") == (b'"b"' in told)
+    assert told.count(b"event: ") == 1
+
+
+class LateStore(StateStore):
+    """A store to which the marks of stops come late."""
+
+    def __init__(self, store: StateStore) -> None:
+        self.store = store
+        self.goes_on = anyio.Event()
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        if any(isinstance(one, PutValue) and ":stop" in one.key for one in operations):
+            await self.goes_on.wait()
+        await self.store.do(mode, operations)
+
+
+@pytest.mark.timeout(30)
+async def test_a_late_stop_takes_no_newer_one_away(tmp_path: Path) -> None:
+    """Two pages stop from two processes; the first one means an answer that has ended meanwhile."""
+    store = f"sqlite:///{tmp_path / 'live.db'}"
+    here, there, late = LiveAnswers(store), LiveAnswers(store), LiveAnswers(store)
+    late._store = held = LateStore(late._store)
+    ends = [anyio.Event(), anyio.Event()]
+
+    async def say(end: anyio.Event) -> AsyncGenerator[str, None]:
+        yield "a"
+        await end.wait()
+
+    async with anyio.create_task_group() as stopping:
+        body = await here.start("chat", say(ends[0]))
+        stopping.start_soon(late.stop, "chat")
+        await anyio.sleep(0.1)
+        ends[0].set()
+        await read(body)
+        await here.start("chat", say(ends[1]))
+        stopping.start_soon(there.stop, "chat")
+        await anyio.sleep(0.1)
+        held.goes_on.set()
+    assert await state_of(here) == "stopped"
+
+
+async def test_names_and_ids_do_not_meet(tmp_path: Path) -> None:
+    """The answer of a service is not that of another one, whatever its users call their chats."""
+    store = f"sqlite:///{tmp_path / 'live.db'}"
+    await read(await LiveAnswers(store, name="chat").start("eu:c1", hi()))
+    assert await state_of(LiveAnswers(store, name="chat:eu"), "c1") is None
+
+
+@given(*[st.text(st.characters(codec="utf-8"), max_size=6)] * 4)
+@settings(max_examples=limit_examples(400))
+def test_keys_of_users_never_meet(user: str, id: str, other_user: str, other_id: str) -> None:
+    """What a service gives for one user is never what it gives for another, or for another chat."""
+    assume(id and other_id and bool(user) == bool(other_user))
+    assert (make_key(user, id) == make_key(other_user, other_id)) == ((user, id) == (other_user, other_id))
+
+
+def test_a_name_in_the_store_is_short() -> None:
+    """PostgreSQL refuses one of more than 2,700 bytes."""
+    id = "".join(chr(0x4E00 + 7 * number) for number in range(2_000))
+
+    async def ask(url: str) -> None:
+        live = LiveAnswers(url)
+        assert await read(await live.start(id, hi())) == await read(await live.follow(id))
+        assert await live.state(f"{id[:-1]}x") is None
+
+    with postgres_schema() as url:
+        asyncio.run(ask(url))
+
+
+@pytest.mark.parametrize("after", [b"x.1", 7])
+async def test_a_place_that_is_no_text_is_refused(after: Any) -> None:
+    live = LiveAnswers()
+    await read(await live.start("chat", hi()))
+    with pytest.raises(InvalidInput, match="after is"):
+        await live.follow("chat", after)
+
+
+@pytest.mark.parametrize("options", [{"keep": "600"}, {"lease": None}, {"max_bytes": True}])
+def test_numbers_that_are_none_are_refused(options: Any) -> None:
+    with pytest.raises(InvalidInput, match=next(iter(options))):
+        LiveAnswers(**options)
+
+
+@pytest.mark.parametrize("address", ["rediss:/me:geheimnis@host", "me:geheimnis@host/db"])
+def test_a_mistyped_address_does_not_show_its_password(address: str) -> None:
+    with pytest.raises(InvalidInput, match="no address of live") as caught:
+        open_state_store(address, "live answers")
+    assert "geheimnis" not in str(caught.value)
