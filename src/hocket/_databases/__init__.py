@@ -11,5 +11,7 @@ all. A store says which of hocket's errors a failure of its database becomes (``
 - `postgres_patience`: connections to PostgreSQL that do not wait for ever.
 - `sqlite`: one connection for each file in a process.
 - `file_lock`: locks on files, seen by other processes.
+- `store`: logs, values and leases, over one seam for all stores; `opening` opens one by its address.
+- `log_follower`: who waits for rows that other processes add to logs.
 - `writes`: writes that a cancellation does not leave half known.
 """
