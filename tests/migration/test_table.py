@@ -74,6 +74,7 @@ def test_another_meaning_is_not_moved() -> None:
 
 def test_a_way_out_names_what_is_there() -> None:
     """`hocket.room.name` in a reason or a way out can be imported."""
+    pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
     texts = [str(answer) for names in read_answers().values() for answer in names.values()]
     texts += read_names()["notes"].values()
     named = {name for text in texts for name in re.findall(r"\bhocket(?:\.\w+)+", text)}

@@ -1,6 +1,8 @@
 """Connections to Redis."""
 
-from typing import TypeAlias
+import queue
+from contextlib import suppress
+from typing import TypeAlias, cast
 
 from pydantic import SecretStr
 
@@ -23,6 +25,7 @@ __all__ = [
     "RedisClient",
     "RedisError",
     "check_redis_url",
+    "close_idle_connections",
     "connect_redis",
     "is_redis_unavailable",
     "redis_server",
@@ -49,6 +52,22 @@ def connect_redis(url: str) -> RedisClient:
         retry=Retry(NoBackoff(), 0),
     )
     return redis.Redis(connection_pool=pool)
+
+
+def close_idle_connections(server: DatabaseServer[RedisClient]) -> None:
+    """Close the connections to a URL that nobody uses; the next operation opens another. A given client stays as it is."""
+    if server.url is None:
+        return
+    pool = cast("redis.BlockingConnectionPool", cast("redis.Redis", server.sync_client()).connection_pool)
+    waiting: queue.Queue[redis.Connection | None] = pool.pool
+    idle: list[redis.Connection | None] = []
+    with suppress(queue.Empty):  # redis-py before 7 can only close those that are in use, too
+        while True:
+            idle.append(waiting.get_nowait())
+    for connection in idle:
+        if connection is not None:
+            connection.disconnect()  # type: ignore[no-untyped-call]  # redis-py has no types here
+        waiting.put_nowait(connection)
 
 
 def is_redis_unavailable(error: Exception) -> bool:

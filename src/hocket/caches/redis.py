@@ -9,7 +9,7 @@ import re
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast
 
-from hocket._databases.redis import RedisClient, redis_server
+from hocket._databases.redis import RedisClient, close_idle_connections, redis_server
 from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._secrets import redact_url
 from hocket.caches import fleet
@@ -18,7 +18,7 @@ from hocket.caches.server import ServerStore
 from hocket.errors import InvalidInput, StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
-    import redis
+    pass
 
 __all__ = ["RedisCache"]
 
@@ -82,9 +82,7 @@ class _RedisStore(ServerStore[RedisClient]):
         self._prefix = prefix
 
     def close(self) -> None:
-        if self._server.url is not None:
-            pool = cast("redis.Redis", self._server.sync_client()).connection_pool
-            pool.disconnect(inuse_connections=False)
+        close_idle_connections(self._server)
 
     def _name(self, key: bytes) -> str:
         return f"{self._prefix}{{{key.hex()}}}"  # in a cluster, braces keep an answer and its claim on one node

@@ -6,9 +6,9 @@ messages, which Redis does at once; a time to live goes with it in one transacti
 
 import re
 from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from hocket._databases.redis import RedisClient, redis_server
+from hocket._databases.redis import RedisClient, close_idle_connections, redis_server
 from hocket._databases.redis_lock import RedisLock
 from hocket._databases.server import maybe_await
 from hocket._secrets import redact_url
@@ -17,7 +17,7 @@ from hocket.chat_history.server import ServerHistory
 from hocket.errors import HistoryError, HistoryUnavailable, InvalidInput
 
 if TYPE_CHECKING:
-    import redis
+    pass
 
 __all__ = ["RedisChatMessageHistory"]
 
@@ -80,9 +80,7 @@ class RedisChatMessageHistory(ServerHistory[RedisClient]):
 
     def close(self) -> None:
         """Close the process's idle connections to the URL; the next operation opens another. A given client stays open."""
-        if self._server.url is not None:
-            pool = cast("redis.Redis", self._server.sync_client()).connection_pool
-            pool.disconnect(inuse_connections=False)
+        close_idle_connections(self._server)
 
     async def _read(self, client: RedisClient) -> Sequence[str | bytes]:
         records: Awaitable[list[str | bytes]] | list[str | bytes] = client.lrange(self.key, 0, -1)
