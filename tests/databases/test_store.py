@@ -1,11 +1,15 @@
 """What every store promises to the features that use it: logs, values and leases, any number of them in one trip."""
 
+import contextlib
+import math
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import anyio
+import psycopg
 import pytest
 
 from hocket._databases.opening import open_state_store
@@ -23,8 +27,10 @@ from hocket._databases.store import (
     RenewLease,
     StateStore,
 )
+from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket.errors import InvalidInput
+from hocket.testing import VirtualClock
 from tests.kit.stores import postgres_schema, redis_names
 
 pytestmark = pytest.mark.both_loops
@@ -86,6 +92,15 @@ async def test_an_append_can_be_asked_for_again(store: StateStore, name: str) ->
         await do(store, AppendRows(name, [b"a", b"b"], 60, at=0))
     await do(store, AppendRows(name, [b"b", b"c"], 60, at=1))
     assert await read(store, name) == [b"a", b"b", b"c"]
+
+
+async def test_rows_behind_a_gap_are_not_stored(store: StateStore, name: str) -> None:
+    """Where a store has lost a log, its writer is told, and nothing is made up in its place."""
+    late = AppendRows(name, [b"d"], 60, at=3)
+    await do(store, AppendRows(f"{name}-other", [b"a", b"b", b"c"], 60), late)
+    assert not late.is_done and await read(store, name) == []
+    await do(store, AppendRows(name, [b"a", b"b"], 60), late)
+    assert not late.is_done and await read(store, name) == [b"a", b"b"]
 
 
 async def test_a_lease_has_one_owner(store: StateStore, name: str) -> None:
@@ -163,8 +178,6 @@ def test_from_sync_code_in_threads(store: StateStore, name: str) -> None:
 
 
 async def test_memory_forgets_what_has_outlived_its_time(virtual_clock: object, name: str) -> None:
-    from hocket._runtime import clock
-
     store = MemoryStateStore()
     await do(store, AppendRows(name, [b"row"], 60), PutValue(name, b"value", 60), ClaimLease(Lease(name, "me"), 60))
     await clock.current().sleep(200)
@@ -176,3 +189,71 @@ async def test_memory_forgets_what_has_outlived_its_time(virtual_clock: object, 
 def test_an_address_of_another_kind_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is no address of live answers"):
         open_state_store(address, "live answers")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_all_that_has_outlived_its_time_goes(kind: str, tmp_path: Path) -> None:
+    """However much it is: some in each trip."""
+    with contextlib.ExitStack() as stack:
+        file = tmp_path / "store.db"
+        url = f"sqlite:///{file}" if kind == "sqlite" else stack.enter_context(postgres_schema())
+        await leave_much(url)
+        connection = sqlite3.connect(file) if kind == "sqlite" else psycopg.connect(url)
+        stack.enter_context(contextlib.closing(connection))
+        for table, count in (("hocket_log", 1), ("hocket_log_row", 1), ("hocket_value", 0), ("hocket_lease", 0)):
+            rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+            assert len(rows) == count, table
+
+
+async def leave_much(url: str) -> None:
+    """Store what has soon outlived its time, and make some trips then."""
+    store = open_state_store(url, "a test")
+    for number in range(130):
+        await do(store, AppendRows(f"log {number}", [b"a", b"b"], 0.01))
+    await do(store, AppendRows("kept", [b"a"], 60), PutValue("old", b"", 0.01), ClaimLease(Lease("old", "me"), 0.01))
+    await anyio.sleep(0.02)
+    store = open_state_store(url, "a test")  # the first trip looks, and others a minute later
+    for _ in range(8):
+        await do(store, ReleaseLease(Lease("other", "me")))
+
+
+async def test_two_who_purge_at_once_do_not_hold_each_other_up(postgres_url: str) -> None:
+    """Nor leaves one the rows of a log of which the other deletes the name."""
+    stores = [open_state_store(postgres_url, "a test") for _ in range(4)]
+    for number in range(200):
+        await do(stores[0], AppendRows(f"log {number}", [b"a"], 0.01), ClaimLease(Lease(f"{number}", "me"), 0.01))
+    await anyio.sleep(0.02)
+
+    async def purge(store: StateStore, mine: int) -> None:
+        for number in range(20):
+            store._purged_at = -math.inf  # type: ignore[attr-defined]
+            await do(store, ClaimLease(Lease(f"{(number * 7 + mine) % 20}", f"owner {mine}"), 0.01))
+
+    async with anyio.create_task_group() as purging:
+        for mine, store in enumerate(stores):
+            purging.start_soon(purge, store, mine)
+    with psycopg.connect(postgres_url) as connection:
+        left = "SELECT log FROM hocket_log_row EXCEPT SELECT log FROM hocket_log"
+        assert connection.execute(left).fetchall() == []
+
+
+class JumpingClock(VirtualClock):
+    """Whose date is set while it runs."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+
+async def test_in_memory_the_date_of_the_machine_ends_no_lease() -> None:
+    store, jumping = MemoryStateStore(), JumpingClock()
+    before = clock.use(jumping)
+    try:
+        await do(store, ClaimLease(Lease("key", "me"), 10), PutValue("key", b"value", 10))
+        for jumping.ahead in (-86_400, 86_400):
+            renewed, value = RenewLease(Lease("key", "me"), 10), GetValue("key")
+            await do(store, renewed, value)
+            assert renewed.is_done and value.value == b"value"
+    finally:
+        clock.use(before)

@@ -1,23 +1,25 @@
 """Live answers where something strikes at an unlucky moment, and what is given to them that cannot be used."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+import redis
 from hypothesis import assume, given, settings, strategies as st
 
 from hocket import FakeListChatModel
 from hocket._databases.opening import open_state_store
-from hocket._databases.store import Operation, PutValue, StateStore
+from hocket._databases.store import MemoryStateStore, Operation, PutValue, StateStore
+from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket.errors import InvalidInput, StreamTruncated
 from hocket.serving import EventBody, LiveAnswers
 from hocket.serving.chat_input import make_key
 from tests.kit.amount import limit_examples
-from tests.kit.stores import postgres_schema
+from tests.kit.stores import postgres_schema, redis_names
 
 
 def hi() -> Any:
@@ -115,6 +117,126 @@ async def test_a_late_stop_takes_no_newer_one_away(tmp_path: Path) -> None:
         await anyio.sleep(0.1)
         held.goes_on.set()
     assert await state_of(here) == "stopped"
+
+
+class SharedStore(StateStore):
+    """A store of this process for several `LiveAnswers`, which counts trips, and may be slow, or fail."""
+
+    def __init__(self, store: StateStore, seconds: float = 0.0) -> None:
+        self.store = store
+        self.seconds = seconds
+        self.trips = 0
+        self.failures: list[Exception] = []
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        self.trips += 1
+        if self.failures:
+            raise self.failures.pop()
+        if self.seconds:
+            await clock.current().sleep(self.seconds)
+        await self.store.do(mode, operations)
+
+
+@pytest.fixture
+def open_live(monkeypatch: pytest.MonkeyPatch) -> Callable[[StateStore], LiveAnswers]:
+    """Open live answers over a store that a test has made."""
+
+    def open_store(store: StateStore) -> LiveAnswers:
+        monkeypatch.setattr("hocket.serving.live_answers.open_state_store", lambda *_: store)
+        return LiveAnswers()
+
+    return open_store
+
+
+@pytest.mark.both_loops
+async def test_readers_of_silence_share_their_looks(open_live: Any, virtual_clock: Any) -> None:
+    """However many wait for an answer of another process: ten trips in a second, where each made four of its own."""
+    memory, ends = MemoryStateStore(), anyio.Event()
+    here, counting = open_live(memory), SharedStore(memory)
+    there, told = open_live(counting), []
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await ends.wait()
+
+    async def follow() -> None:
+        told.append(await read(await there.follow("chat")))
+
+    await here.start("chat", say())
+    async with anyio.create_task_group() as reading:
+        for _ in range(30):
+            reading.start_soon(follow)
+        await clock.current().sleep(1)
+        counting.trips = 0
+        await clock.current().sleep(10)
+        assert 20 <= counting.trips <= 105
+        ends.set()
+    assert [one.count(b"event: end") for one in told] == [1] * 30 and len({*told}) == 1
+
+
+@pytest.mark.both_loops
+async def test_a_reader_of_a_slow_store_misses_no_end(open_live: Any, virtual_clock: Any) -> None:
+    memory = MemoryStateStore()
+    here, there = open_live(memory), open_live(SharedStore(memory, seconds=1.5))
+    ends = anyio.Event()
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await ends.wait()
+
+    async def end() -> None:
+        await clock.current().sleep(7.2)
+        ends.set()
+
+    await here.start("chat", say())
+    body = await there.follow("chat")
+    async with anyio.create_task_group() as ending:
+        ending.start_soon(end)
+        assert (await read(body)).count(b"event: end") == 1
+
+
+@pytest.mark.parametrize("what", ["*", "log:*"])
+async def test_readers_of_what_a_store_has_lost_are_told(what: str) -> None:
+    """Redis was flushed, or has thrown out the events, for want of memory."""
+    with redis_names("hocket:log:live:{") as (url, name), redis.Redis.from_url(url) as client:
+        here, there = LiveAnswers(url, name=name, lease=1), LiveAnswers(url, name=name, lease=1)
+
+        async def say() -> AsyncGenerator[str, None]:
+            for number in range(10_000):
+                yield f"{number} "
+                await anyio.sleep(0.01)
+
+        async def follow(body: EventBody[bytes] | None) -> None:
+            told.append(await read(body))
+
+        told: list[bytes] = []
+        async with anyio.create_task_group() as reading:
+            reading.start_soon(follow, await here.start("chat", say()))
+            reading.start_soon(follow, await there.follow("chat"))
+            await anyio.sleep(0.3)
+            client.delete(*client.scan_iter(match=f"hocket:{what}{name}*"))
+        for one in told:
+            assert one.count(b"event: error") == one.count(b'"answer_lost"') == 1
+        assert await state_of(there) in (None, "lost")
+
+
+@pytest.mark.both_loops
+async def test_a_store_that_fails_in_an_unknown_way_ends_no_answer_at_once(open_live: Any, virtual_clock: Any) -> None:
+    """No thread can be started, for one: the next trip may do better, and if none does, the readers are told."""
+    store = SharedStore(MemoryStateStore())
+    live: LiveAnswers = open_live(store)
+
+    async def say() -> AsyncGenerator[str, None]:
+        for number in range(100):
+            yield f"{number} "
+            await clock.current().sleep(0.5)
+
+    body = await live.start("chat", say())
+    store.failures = [RuntimeError("can't start new thread")] * 3
+    assert (await read(body)).count(b"event: end") == 1
+    body = await live.start("chat", say())
+    store.failures = [RuntimeError("can't start new thread")] * 100_000
+    assert b"event: error" in await read(body)
 
 
 async def test_names_and_ids_do_not_meet(tmp_path: Path) -> None:

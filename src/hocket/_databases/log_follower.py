@@ -4,16 +4,15 @@ To look again and again is the same for every store, works behind poolers and pr
 breaks. Ten times a second is soon enough for a reader, and one trip however many they are.
 """
 
+import math
 from collections.abc import Sequence
 
 import anyio
 
-from hocket._databases.store import ReadRows, StateStore
+from hocket._databases.store import GetOwner, Lease, ReadRows, StateStore
 from hocket._runtime import clock
-from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import spawn
 from hocket._runtime.mode import ASYNC
-from hocket.errors import StoreError
 
 __all__ = ["LogFollower"]
 
@@ -26,13 +25,19 @@ MOST_READS = 500
 MOST_ROWS = 200
 
 
+CHECK = 0.5
+"""Seconds between two looks whether who writes a log lives."""
+
+
 class _Look:
     """What some wait for: the rows of a log behind a place."""
 
-    def __init__(self, log: str, after: int) -> None:
+    def __init__(self, log: str, after: int, lease: Lease) -> None:
         self.read = ReadRows(log, after, MOST_ROWS)
+        self.owner = GetOwner(lease.key)
+        self.writer = lease.owner
         self.waiting = 0
-        self.error: StoreError | None = None
+        self.error: Exception | None = None
         self.is_over = anyio.Event()
 
 
@@ -50,24 +55,27 @@ class LogFollower:
         self._looks: dict[tuple[str, int], _Look] = {}
         self._is_looking = False
 
-    async def read(self, log: str, after: int, seconds: float) -> Sequence[bytes]:
+    async def read(self, log: str, after: int, lease: Lease) -> Sequence[bytes]:
         """Return the rows that follow on the first ``after``, some 200 at most, as soon as there are any.
 
+        Args:
+            log: its name.
+            after: how many are known.
+            lease: of who writes it.
+
         Returns:
-            the rows; none after so many seconds of silence.
+            the rows; none where there are none, and the lease is not, or no longer, its owner's.
 
         Raises:
             StoreError: the store has failed for some seconds.
         """
-        look = self._looks.setdefault((log, after), _Look(log, after))
+        look = self._looks.setdefault((log, after), _Look(log, after, lease))
         if not self._is_looking:
             self._is_looking = True
             spawn(self._look)
         look.waiting += 1
         try:
-            with Alarm() as alarm:
-                alarm.set(seconds)
-                await look.is_over.wait()
+            await look.is_over.wait()
         finally:
             look.waiting -= 1
             if not look.waiting and self._looks.get((log, after)) is look:
@@ -78,25 +86,29 @@ class LogFollower:
 
     async def _look(self) -> None:
         fails_since: float | None = None
+        checked_at = -math.inf
         try:
             while self._looks:
-                looks = [*self._looks.values()]
+                looks, now = [*self._looks.values()], clock.current().now()
+                is_check = now >= checked_at + CHECK
                 try:
                     for first in range(0, len(looks), MOST_READS):
-                        await self._store.do(ASYNC, [look.read for look in looks[first : first + MOST_READS]])
-                    fails_since = None
-                except StoreError as error:
-                    now = clock.current().now()
+                        some = looks[first : first + MOST_READS]
+                        owners = [look.owner for look in some] if is_check else []  # first: of rows none come after it
+                        await self._store.do(ASYNC, [*owners, *(look.read for look in some)])
+                    fails_since, checked_at = None, now if is_check else checked_at
+                except Exception as error:  # of whatever kind: those who wait have to be told
+                    is_check = False
                     fails_since = fails_since or now
-                    self._fail(looks, error, now - fails_since >= PATIENCE)
+                    self._fail(looks, error, clock.current().now() - fails_since >= PATIENCE)
                 for look in looks:
-                    if look.read.rows:
+                    if look.read.rows or (is_check and look.owner.owner != look.writer):
                         self._finish(look)
                 await clock.current().sleep(self._every)
         finally:
             self._is_looking = False
 
-    def _fail(self, looks: Sequence[_Look], error: StoreError, is_told: bool) -> None:
+    def _fail(self, looks: Sequence[_Look], error: Exception, is_told: bool) -> None:
         for look in looks:
             if is_told and not look.read.rows:
                 look.error = error

@@ -7,13 +7,22 @@ An append locks the row of its lease until it is stored, and takes the place beh
 waits for it, so that rows have their order, and none of an owner that has lost its lease comes after its successor's.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import cast
 
 from hocket._databases.postgres import ClientCursor, PostgresClient, SyncPool, UndefinedTable, execute, postgres_server
 from hocket._databases.store import PURGE_EVERY, AppendRows, Operation, StateStore
-from hocket._databases.store_sql import KEEP_LOG, PURGE, SCHEMA, STATEMENTS, set_result, write_parameters
+from hocket._databases.store_sql import (
+    KEEP_LOG,
+    MOST_PURGED,
+    OLD_LOGS,
+    SCHEMA,
+    STATEMENTS,
+    set_result,
+    write_parameters,
+)
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
@@ -27,7 +36,8 @@ _APPEND_TEXT = """
     WITH held AS (
         SELECT 1 FROM hocket_lease WHERE key = :lease AND owner = :owner AND ends_at > :now FOR UPDATE
     ), may AS (
-        SELECT 1 WHERE :lease = '' OR EXISTS (SELECT 1 FROM held)
+        SELECT 1 WHERE (:lease = '' OR EXISTS (SELECT 1 FROM held))
+        AND coalesce(:at, 0) <= coalesce((SELECT max(place) FROM hocket_log_row WHERE log = :log), 0)
     ), stored AS (
         INSERT INTO hocket_log_row (log, place, data)
         SELECT :log, coalesce(:at, (SELECT max(place) FROM hocket_log_row WHERE log = :log), 0) + nr, data
@@ -46,7 +56,23 @@ def _translate(statement: str) -> bytes:
 _APPEND = _translate(_APPEND_TEXT)
 _STATEMENTS = {kind: _translate(text) for kind, text in STATEMENTS.items()}
 _KEEP_LOG = _translate(KEEP_LOG)
-_PURGE = [_translate(statement).decode() for statement in PURGE]
+# Of rows that others purge, or claim, at once none is waited for: two who waited for one another would fail.
+_PURGE = [
+    _translate(statement).decode()
+    for statement in (
+        f"""
+        WITH old AS ({OLD_LOGS} FOR UPDATE SKIP LOCKED),
+        gone AS (DELETE FROM hocket_log_row WHERE log IN (SELECT log FROM old))
+        DELETE FROM hocket_log WHERE log IN (SELECT log FROM old)
+        """,
+        *(
+            f"""
+            DELETE FROM {table} WHERE key IN (SELECT key FROM {table} WHERE ends_at <= :now FOR UPDATE SKIP LOCKED)
+            """
+            for table in ("hocket_value", "hocket_lease")
+        ),
+    )
+]
 
 
 class PostgresStateStore(StateStore):
@@ -54,7 +80,7 @@ class PostgresStateStore(StateStore):
 
     def __init__(self, url: str) -> None:
         self._server = postgres_server(f"a store at {redact_url(url)!r}", url, StoreError, StoreUnavailable)
-        self._purged_at = 0.0
+        self._purged_at = -math.inf
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
         """Do operations, in a thread."""
@@ -74,7 +100,8 @@ class PostgresStateStore(StateStore):
         now = clock.current().now()
         with cast("SyncPool", client).connection() as connection, ClientCursor(connection) as cursor:  # a URL's
             statements = [cursor.mogrify(*one) for operation in operations for one in _write(operation)]
-            if now >= self._purged_at + PURGE_EVERY:
+            is_purging = now >= self._purged_at + PURGE_EVERY
+            if is_purging:
                 self._purged_at = now
                 statements += _PURGE
             cursor.execute(";".join(statements).encode())
@@ -86,6 +113,8 @@ class PostgresStateStore(StateStore):
                 else:
                     set_result(operation, cursor.rowcount, cursor.fetchall() if cursor.description else [])
                 cursor.nextset()
+            if is_purging and cursor.rowcount == MOST_PURGED:  # there may be more
+                self._purged_at = -math.inf
 
 
 def _write(operation: Operation) -> list[tuple[bytes, dict[str, object]]]:

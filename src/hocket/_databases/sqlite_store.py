@@ -8,7 +8,8 @@ from hocket._databases.store import PURGE_EVERY, AppendRows, Operation, StateSto
 from hocket._databases.store_sql import (
     HAS_LEASE,
     KEEP_LOG,
-    PURGE,
+    MOST_PURGED,
+    OLD_LOGS,
     READING,
     SCHEMA,
     STATEMENTS,
@@ -23,6 +24,12 @@ from hocket.errors import StoreError, StoreUnavailable
 __all__ = ["SQLiteStateStore"]
 
 _SCHEMA = SCHEMA.format(bytes="BLOB")
+_PURGE = (
+    f"DELETE FROM hocket_log_row WHERE log IN ({OLD_LOGS})",
+    f"DELETE FROM hocket_log WHERE log IN ({OLD_LOGS})",
+    "DELETE FROM hocket_value WHERE ends_at <= :now",
+    "DELETE FROM hocket_lease WHERE ends_at <= :now",
+)
 _PATIENCE = 5.0  # seconds to wait for other writers
 _ADD_ROW = "INSERT OR IGNORE INTO hocket_log_row (log, place, data) VALUES (?, ?, ?)"
 _COUNT = "SELECT coalesce(max(place), 0) FROM hocket_log_row WHERE log = :log"
@@ -55,9 +62,8 @@ class SQLiteStateStore(StateStore):
             (snapshot if is_reading else transaction)(connection),
         ):
             if not is_reading and now >= self._purged_at + PURGE_EVERY:
-                self._purged_at = now
-                for statement in PURGE:
-                    connection.execute(statement, {"now": now})
+                _, logs, *_ = (connection.execute(statement, {"now": now}).rowcount for statement in _PURGE)
+                self._purged_at = 0.0 if logs == MOST_PURGED else now  # there may be more
             for operation in operations:
                 parameters = {**write_parameters(operation), "now": now}
                 if isinstance(operation, AppendRows):
@@ -72,9 +78,11 @@ def _append(connection: sqlite3.Connection, operation: AppendRows, parameters: d
     operation.is_done = bool(has_lease)
     if not has_lease:
         return
-    at = operation.at
-    if at is None:
-        (at,) = connection.execute(_COUNT, parameters).fetchone()
+    (count,) = connection.execute(_COUNT, parameters).fetchone()
+    at = count if operation.at is None else operation.at
+    operation.is_done = at <= count
+    if at > count:
+        return
     connection.executemany(_ADD_ROW, ((operation.log, at + n, row) for n, row in enumerate(operation.rows, 1)))
     if operation.ttl is not None:
         connection.execute(KEEP_LOG, parameters)

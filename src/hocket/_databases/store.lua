@@ -21,7 +21,11 @@ function steps.append()
     local first, last = at, at + count - 1
     at = last + 1
     if not has(lease, owner) then return 0 end
-    if place ~= '' then first = first + redis.call('LLEN', log) - place end
+    if place ~= '' then
+        local there = redis.call('LLEN', log)
+        if there < tonumber(place) then return 0 end
+        first = first + there - place
+    end
     while first <= last do
         local stop = math.min(first + 999, last)
         redis.call('RPUSH', log, unpack(ARGV, first, stop))

@@ -6,6 +6,7 @@ store's own. What is conditional names a lease: it is done only while its owner 
 aside for longer writes nothing over the work of its successor.
 """
 
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -46,7 +47,8 @@ class AppendRows:
         log: its name. rows: none: the log is only kept for longer.
         ttl: seconds for which the log is kept from now on; None: as before, where it is known how many rows there are.
         at: how many rows there are before these: those that are there already are not added again, so that a caller who
-            lost the answer can ask again. None: behind the last one.
+            lost the answer can ask again; where fewer are there, the log was lost, and nothing is done. None: behind the
+            last one.
         lease: without which nothing is done; None: none is needed.
         is_done: whether it was done.
     """
@@ -149,12 +151,12 @@ class MemoryStateStore(StateStore):
         self._values: dict[str, tuple[bytes, float]] = {}
         self._leases: dict[str, tuple[str, float]] = {}
         self._changing = threading.Lock()
-        self._purged_at = 0.0
+        self._purged_at = -math.inf
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
         """Do operations. Nothing is waited for."""
         with self._changing:
-            now = clock.current().time()
+            now = clock.current().now()  # who sets the machine's clock ends no lease
             self._purge(now)
             for operation in operations:
                 self._do(operation, now)
@@ -162,9 +164,9 @@ class MemoryStateStore(StateStore):
     def _do(self, operation: Operation, now: float) -> None:
         match operation:
             case AppendRows(log, rows, ttl, at, lease):
-                operation.is_done = self._has(lease, now)
+                there, ends_at = self._logs.get(log, ([], now))
+                operation.is_done = self._has(lease, now) and len(there) >= (at or 0)
                 if operation.is_done:
-                    there, ends_at = self._logs.get(log, ([], now))
                     there += rows if at is None else rows[len(there) - at :]
                     self._logs[log] = there, ends_at if ttl is None else now + ttl
             case ReadRows(log, after, most):

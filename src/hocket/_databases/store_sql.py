@@ -17,7 +17,7 @@ from hocket._databases.store import (
     RenewLease,
 )
 
-__all__ = ["KEEP_LOG", "PURGE", "READING", "SCHEMA", "STATEMENTS", "set_result", "write_parameters"]
+__all__ = ["KEEP_LOG", "MOST_PURGED", "OLD_LOGS", "READING", "SCHEMA", "STATEMENTS", "set_result", "write_parameters"]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS hocket_log (log TEXT PRIMARY KEY, ends_at DOUBLE PRECISION NOT NULL);
@@ -61,13 +61,10 @@ STATEMENTS: Mapping[type, str] = {
 
 READING = (ReadRows, GetValue, GetOwner)
 
-_OLD = "SELECT log FROM hocket_log WHERE ends_at <= :now ORDER BY ends_at, log LIMIT 100"
-PURGE = (
-    f"DELETE FROM hocket_log_row WHERE log IN ({_OLD})",
-    f"DELETE FROM hocket_log WHERE log IN ({_OLD})",
-    "DELETE FROM hocket_value WHERE ends_at <= :now",
-    "DELETE FROM hocket_lease WHERE ends_at <= :now",
-)
+MOST_PURGED = 20
+"""Logs that are deleted in one trip: each may have thousands of rows, and those who write wait."""
+
+OLD_LOGS = f"SELECT log FROM hocket_log WHERE ends_at <= :now ORDER BY ends_at, log LIMIT {MOST_PURGED}"
 
 
 def write_parameters(operation: Operation) -> dict[str, object]:

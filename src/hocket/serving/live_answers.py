@@ -44,9 +44,6 @@ __all__ = ["LiveAnswers"]
 
 T = TypeVar("T")
 
-CHECK = 0.5
-"""Seconds of silence after which the reader of another process's answer looks whether that lives."""
-
 LONGEST_ID = 5_000
 """Characters of an answer's name: a user and a chat of 200 characters each have fewer, percent-encoded."""
 
@@ -301,16 +298,17 @@ class LiveAnswers:
                 raise run.cut_by
             if not run.is_cut:
                 return ()
-        log, is_live, last = place.log(head.token), head.state == "running", float(head.events)
-        while is_live or after < last:
-            if rows := await self._follower.read(log, after, CHECK):
-                return rows
-            if not is_live:  # it has outlived its time
-                break
+        if head.state != "running" and after >= head.events:
+            return ()
+        log, lease, is_live = place.log(head.token), place.lease(head.token), True
+        while not (rows := await self._follower.read(log, after, lease)):
+            if not is_live:
+                raise AnswerLost(
+                    "the rest of the answer is no longer in the store: it has outlived its time, or was deleted"
+                )
             await self._settle(place, head.token)
-            is_live = _is_running(await self._read_head(place), head.token)
-            last = math.inf  # where it has ended meanwhile, its end is in the log
-        return ()
+            is_live = _is_running(await self._read_head(place), head.token)  # if it is not: its end is in the log
+        return rows
 
 
 def _is_running(head: Head | None, token: str) -> bool:

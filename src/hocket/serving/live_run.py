@@ -11,7 +11,7 @@ import anyio
 from hocket._databases.store import AppendRows, Operation, PutValue, ReleaseLease
 from hocket._runtime.detached import spawn
 from hocket._runtime.stream import Stream
-from hocket.errors import AnswerTooLarge, StoreError, StreamTruncated
+from hocket.errors import AnswerTooLarge, StreamTruncated
 from hocket.serving.event_body import Snapshot, log_failure
 from hocket.serving.live_head import ENDS, RUNNING, Head, LivePlace, State
 from hocket.serving.page_writer import PageWriter
@@ -58,7 +58,7 @@ class LiveRun:
         self.is_over = anyio.Event()
         self.refusal: Exception | None = None
         self.is_cut = False
-        self.cut_by: StoreError | None = None
+        self.cut_by: Exception | None = None
         self.renewed_at = self.kept_at = 0.0
         self._stream = stream
         self._writer = writer
@@ -123,7 +123,7 @@ class LiveRun:
             self._is_stopping = True
             spawn(self._stream.aclose)
 
-    def cut(self, error: StoreError | None = None) -> None:
+    def cut(self, error: Exception | None = None) -> None:
         """Give it up: it is another process's now, or (``error``) its store is away. Nothing more of it is shown."""
         self.is_cut, self.cut_by = True, error
         self.stop()

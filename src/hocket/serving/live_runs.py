@@ -10,7 +10,6 @@ from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import spawn
 from hocket._runtime.mode import ASYNC
-from hocket.errors import StoreError
 from hocket.serving.live_run import LiveRun
 
 __all__ = ["BEAT", "LiveRuns"]
@@ -83,7 +82,7 @@ class LiveRuns:
                 beats_at = now + BEAT if is_beat else beats_at
                 try:
                     await self._make_trip(now, is_beat=is_beat)
-                except StoreError as error:
+                except Exception as error:  # of whatever kind: the readers have to be told
                     self._give_up(error)
                 for token in [token for token, run in self._runs.items() if run.is_over.is_set()]:
                     del self._runs[token]
@@ -120,7 +119,7 @@ class LiveRuns:
         log = AppendRows(run.place.log(run.head.token), [], self.ttl, 0, run.lease)
         return [log] if run.has_ended else [log, PutValue(run.place.key, run.head.write(), self.ttl, run.lease)]
 
-    def _give_up(self, error: StoreError) -> None:
+    def _give_up(self, error: Exception) -> None:
         """Cut off the runs whose leases are over: another process may say that they are lost."""
         for run in self._runs.values():
             if clock.current().now() - run.renewed_at >= self._lease:
