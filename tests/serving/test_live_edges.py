@@ -286,3 +286,44 @@ def test_a_mistyped_address_does_not_show_its_password(address: str) -> None:
     with pytest.raises(InvalidInput, match="no address of live") as caught:
         open_state_store(address, "live answers")
     assert "geheimnis" not in str(caught.value)
+
+
+async def test_another_loop_is_refused_while_one_is_served(tmp_path: Path) -> None:
+    """Its readers would never wake. Elsewhere, and later, it may be used."""
+    store = f"sqlite:///{tmp_path / 'live.db'}"
+    live, other, ends = LiveAnswers(store), LiveAnswers(store), anyio.Event()
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await ends.wait()
+
+    async def follow(live: LiveAnswers) -> bytes:
+        return await read(await live.follow("chat"))
+
+    body = await live.start("chat", say())
+    with pytest.raises(InvalidInput, match="another event loop"):
+        await anyio.to_thread.run_sync(asyncio.run, follow(live))
+    ends.set()
+    told = await read(body)
+    assert await anyio.to_thread.run_sync(asyncio.run, follow(other)) == told
+
+
+def test_an_answer_ends_with_its_loop() -> None:
+    """The next loop finds it failed, and its name free; it once was busy for as long as the process lived."""
+    live = LiveAnswers()
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await anyio.sleep_forever()
+
+    async def begin() -> None:
+        await live.start("chat", say())
+
+    async def begin_again() -> bytes:
+        await live.start("other", hi())
+        while await state_of(live) == "running":  # noqa: ASYNC110  # its end is stored in a moment
+            await anyio.sleep(0.01)
+        return await read(await live.start("chat", hi()))
+
+    asyncio.run(begin())
+    assert b"event: end" in asyncio.run(begin_again())

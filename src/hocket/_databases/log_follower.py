@@ -47,13 +47,16 @@ class LogFollower:
     Args:
         store: has the logs.
         every: seconds between two looks.
+
+    Attributes:
+        is_looking: whether somebody waits, and its task runs.
     """
 
     def __init__(self, store: StateStore, every: float = 0.1) -> None:
         self._store = store
         self._every = every
         self._looks: dict[tuple[str, int], _Look] = {}
-        self._is_looking = False
+        self.is_looking: bool = False
 
     async def read(self, log: str, after: int, lease: Lease) -> Sequence[bytes]:
         """Return the rows that follow on the first ``after``, some 200 at most, as soon as there are any.
@@ -70,8 +73,8 @@ class LogFollower:
             StoreError: the store has failed for some seconds.
         """
         look = self._looks.setdefault((log, after), _Look(log, after, lease))
-        if not self._is_looking:
-            self._is_looking = True
+        if not self.is_looking:
+            self.is_looking = True
             spawn(self._look)
         look.waiting += 1
         try:
@@ -106,7 +109,7 @@ class LogFollower:
                         self._finish(look)
                 await clock.current().sleep(self._every)
         finally:
-            self._is_looking = False
+            self.is_looking = False
 
     def _fail(self, looks: Sequence[_Look], error: Exception, is_told: bool) -> None:
         for look in looks:

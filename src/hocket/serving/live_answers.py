@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 import anyio
+from anyio.lowlevel import current_token
 
 from hocket._databases.log_follower import LogFollower
 from hocket._databases.opening import open_state_store
@@ -56,7 +57,7 @@ class LiveAnswers:
         live = LiveAnswers("redis://localhost")
         body = await live.start("chat-1", agent.astream(question))
 
-    Use one in each process of a service, with the same store. It belongs to the event loop that uses it first.
+    Use one in each process of a service, with the same store. It serves one event loop at a time.
 
     Args:
         store: ``redis://…``, ``postgresql://…`` or ``sqlite:///path``, for all processes that use it; None: in this process.
@@ -105,6 +106,7 @@ class LiveAnswers:
         self._ping = ping
         self._runs = LiveRuns(self._store, self._lease, self._keep)
         self._follower = LogFollower(self._store)
+        self._loop: object = None  # that uses it
 
     # -- what a service does
 
@@ -228,6 +230,12 @@ class LiveAnswers:
     # -- what is stored
 
     def _find_place(self, id: str) -> LivePlace:
+        loop = current_token().native_token
+        if loop is not self._loop and (self._runs.is_at_work or self._follower.is_looking):
+            raise InvalidInput(
+                "these LiveAnswers are at work in another event loop: make others with the same store for this one"
+            )
+        self._loop = loop
         return LivePlace(self.name, check_id("id", id, LONGEST_ID))
 
     async def _do(self, *operations: Operation) -> None:

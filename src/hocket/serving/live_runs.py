@@ -31,6 +31,7 @@ class LiveRuns:
 
     Attributes:
         ttl: seconds for which what is stored of a run is kept, unless it is kept again.
+        is_at_work: whether its task runs.
     """
 
     def __init__(self, store: StateStore, lease: float, keep: float) -> None:
@@ -40,7 +41,7 @@ class LiveRuns:
         self._keep = keep
         self._runs: dict[str, LiveRun] = {}
         self._has_news = anyio.Event()
-        self._is_at_work = False
+        self.is_at_work: bool = False
 
     def find(self, token: str) -> LiveRun | None:
         """Return a run of this process; None: it is none, or over."""
@@ -51,8 +52,8 @@ class LiveRuns:
         run.renewed_at = run.kept_at = clock.current().now()
         self._runs[run.head.token] = run
         spawn(run.tell)
-        if not self._is_at_work:
-            self._is_at_work = True
+        if not self.is_at_work:
+            self.is_at_work = True
             spawn(self._work)
 
     def wake(self) -> None:
@@ -88,7 +89,7 @@ class LiveRuns:
                     del self._runs[token]
                 await clock.current().sleep(GATHER)
         finally:
-            self._is_at_work = False
+            self.is_at_work = False
 
     async def _make_trip(self, now: float, *, is_beat: bool) -> None:
         operations: list[Operation] = []
