@@ -236,6 +236,11 @@ BAD: list[tuple[Any, str]] = [
     (ag_ui(messages={}), r"messages is {}; it is a list"),
     (ag_ui({"role": []}), r"messages\[0\].role is \[\]; it is a text"),
     (ag_ui({"role": "assistant", "toolCalls": ["a"]}), r"messages\[0\].toolCalls\[0\] is 'a'; it is an object"),
+    (ag_ui({"role": "assistant", "toolCalls": [{"id": 7}]}), r"messages\[0\].toolCalls\[0\].id is 7; it is a text"),
+    (
+        ag_ui({"role": "assistant", "toolCalls": [{"id": "a", "function": {"name": [], "arguments": "{}"}}]}),
+        r"messages\[0\].toolCalls\[0\].function.name is \[\]; it is a text",
+    ),
     (ag_ui({"role": "tool", "content": "x"}), r"messages\[0\].toolCallId is missing"),
     (ag_ui(resume=[{"interruptId": "p", "status": "done"}]), r"resume\[0\].status is 'done'; it is 'resolved' or"),
     (ag_ui(resume=[{"interruptId": "p", "status": "resolved"}]), r"resume\[0\].payload is None; it is a decision as"),

@@ -42,8 +42,7 @@ def _read_message(given: FieldsView, place: str, *, system: bool) -> BaseMessage
     if role == "user":
         return HumanMessage(_read_content(given, place))
     if role == "assistant":
-        raw = [one for _, one in list_objects(given, "toolCalls", place)]
-        calls, invalid = default_tool_parser(raw)
+        calls, invalid = default_tool_parser([_check_call(*one) for one in list_objects(given, "toolCalls", place)])
         text = take_field(given, "content", str, place) or ""
         return AIMessage(text, tool_calls=calls, invalid_tool_calls=invalid)
     if role == "tool":
@@ -52,6 +51,15 @@ def _read_message(given: FieldsView, place: str, *, system: bool) -> BaseMessage
     if role in ("system", "developer") and system:
         return SystemMessage(take_field(given, "content", str, place) or "")
     return None
+
+
+def _check_call(place: str, given: Fields) -> Fields:
+    """Return a call whose fields are texts."""
+    take_field(given, "id", str, place)
+    function = take_object(given, "function", place)
+    for name in ("name", "arguments"):
+        take_field(function, name, str, f"{place}function.")
+    return given
 
 
 def _read_content(given: FieldsView, place: str) -> str | list[str | Fields]:

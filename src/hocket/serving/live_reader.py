@@ -70,7 +70,11 @@ class StoredEvents:
     """Hands on events as they are stored; a failure is one of the reader's own."""
 
     def __init__(self, writer: PageWriter) -> None:
-        self.fail: Callable[[Exception], bytes] = writer.fail
+        self._writer = writer
+
+    def fail(self, error: Exception) -> bytes:
+        """Return what says that the reading broke off."""
+        return self._writer.fail(error)
 
     def write(self, item: bytes) -> bytes:
         """Return events."""
