@@ -29,7 +29,7 @@ from hocket._databases.store import (
 )
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC, BLOCKING, drive
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, StoreError
 from hocket.testing import VirtualClock
 from tests.kit.stores import postgres_schema, redis_names
 
@@ -257,3 +257,15 @@ async def test_in_memory_the_date_of_the_machine_ends_no_lease() -> None:
             assert renewed.is_done and value.value == b"value"
     finally:
         clock.use(before)
+
+
+async def test_tables_that_are_dropped_are_made_again(tmp_path: Path, name: str) -> None:
+    """In SQLite the trip that finds it out fails, and the next one does not."""
+    store = open_state_store(f"sqlite:///{tmp_path / 'store.db'}", "a test")
+    await do(store, AppendRows(name, [b"a"], 60))
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as connection:
+        connection.execute("DROP TABLE hocket_log_row")
+    with pytest.raises(StoreError, match="no such table"):
+        await read(store, name)
+    await do(store, AppendRows(name, [b"b"], 60))
+    assert await read(store, name) == [b"b"]

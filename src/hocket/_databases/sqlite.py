@@ -75,6 +75,8 @@ class SQLiteDatabase:
                 self._schemas.add(schema)
             yield connection
         except sqlite3.Error as error:
+            if "no such table" in str(error):  # somebody has dropped it: the next use makes it again
+                self._schemas.discard(schema)
             raise error_type(f"{self.path}: {error}{_find_way_out(self.path, error)}") from error
         finally:
             if self._is_immutable:  # SQLite would not look again at what another machine has written since
