@@ -99,14 +99,19 @@ class _URL(NamedTuple):
 
 
 def is_postgres_unavailable(error: Exception) -> bool:
-    """Whether the server could not be reached, broke off, or took too long.
+    """Whether the server could not be reached, broke off, took too long, or has all the connections that it takes.
 
     A failure to connect has no code of PostgreSQL's. That the server itself refused, a password for one, its text says.
     """
     if not isinstance(error, psycopg.OperationalError):
         return False
-    code = error.sqlstate
-    return "FATAL" not in str(error) if code is None else code.startswith(("08", "57P"))
+    code, text = error.sqlstate, str(error)
+    if code is not None:
+        return code.startswith(("08", "53300", "57P"))
+    return "FATAL" not in text or any(words in text for words in _FULL)
+
+
+_FULL = ("too many clients already", "too many connections for", "remaining connection slots are reserved")
 
 
 class ConnectionPool:
