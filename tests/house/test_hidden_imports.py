@@ -1,6 +1,7 @@
 """No import hides from the contract of the floors: not in a lazy table, not behind a string, not in an assignment."""
 
 import ast
+import re
 
 import pytest
 
@@ -12,7 +13,9 @@ from tests.measures.imports import (
     find_upward,
     read_lazy_arrows,
 )
-from tests.measures.source import ALL_MODULES, read_tree, room_of
+from tests.measures.source import ALL_MODULES, ROOT, read_tree, room_of
+
+HOME = re.compile(r'^    "(\w+)": "([^"]+)"', re.MULTILINE)
 
 # LangChain's users look for these names in rooms below the ones that define them.
 OFFERED_FROM_ABOVE = {
@@ -41,6 +44,14 @@ MAY_BE_ASSIGNED = {
     "hocket.callbacks.manager: AsyncRunManager.manager_class = AsyncCallbackManager": "to go",
     "hocket.callbacks.manager: RunManager.manager_class = CallbackManager": "to go",
 }
+
+
+def test_no_name_of_a_door_is_that_of_its_file() -> None:
+    """Whoever imports the file first, as a checker does, would find the file under the name at the door."""
+    doors = [path for path in (ROOT / "src/hocket").rglob("__init__.py") if "_HOMES" in path.read_text()]
+    homes = [(door, *pair) for door in doors for pair in HOME.findall(door.read_text())]
+    assert len(homes) > 30
+    assert [(str(door), home) for door, home, names in homes if home in names.split() and home != "load"] == []
 
 
 def test_lazy_names_come_from_floors_below() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import anyio
 
-from hocket._databases.store import AppendRows, Operation, PutValue, ReleaseLease
+from hocket._databases.store import AppendRows, Lease, Operation, PutValue, ReleaseLease
 from hocket._runtime.detached import spawn
 from hocket._runtime.stream import Stream
 from hocket.errors import AnswerTooLarge, StreamTruncated
@@ -51,15 +51,16 @@ class LiveRun:
         max_bytes: int,
         wake: Callable[[], None],
     ) -> None:
-        self.place = place
-        self.head = head
-        self.lease = place.lease(head.token)
-        self.has_begun = anyio.Event()
-        self.is_over = anyio.Event()
+        self.place: LivePlace = place
+        self.head: Head = head
+        self.lease: Lease = place.lease(head.token)
+        self.has_begun: anyio.Event = anyio.Event()
+        self.is_over: anyio.Event = anyio.Event()
         self.refusal: Exception | None = None
-        self.is_cut = False
+        self.is_cut: bool = False
         self.cut_by: Exception | None = None
-        self.renewed_at = self.kept_at = 0.0
+        self.renewed_at: float = 0.0
+        self.kept_at: float = 0.0
         self._stream = stream
         self._writer = writer
         self._max_bytes = max_bytes
