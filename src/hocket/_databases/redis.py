@@ -51,7 +51,7 @@ def connect_redis(url: str) -> RedisClient:
         socket_timeout=10,
         retry=Retry(NoBackoff(), 0),
     )
-    return redis.Redis(connection_pool.pool)  # pyright: ignore[reportUnknownMemberType]  # redis-py has no types here
+    return redis.Redis(connection_pool=pool)
 
 
 def close_idle_connections(server: DatabaseServer[RedisClient]) -> None:
@@ -59,7 +59,8 @@ def close_idle_connections(server: DatabaseServer[RedisClient]) -> None:
     if server.url is None:
         return
     pool = cast("redis.BlockingConnectionPool", cast("redis.Redis", server.sync_client()).connection_pool)
-    waiting = cast("queue.Queue[redis.Connection | None]", pool.pool)  # pyright: ignore[reportUnknownMemberType]  # redis-py has no types here
+    waits: object = pool.pool  # pyright: ignore[reportUnknownMemberType]  # nor here
+    waiting = cast("queue.Queue[redis.Connection | None]", waits)
     idle: list[redis.Connection | None] = []
     with suppress(queue.Empty):  # redis-py before 7 can only close those that are in use, too
         while True:
