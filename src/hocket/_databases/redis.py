@@ -2,7 +2,7 @@
 
 import queue
 from contextlib import suppress
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from pydantic import SecretStr
 
@@ -54,13 +54,17 @@ def connect_redis(url: str) -> RedisClient:
     return redis.Redis(connection_pool=pool)
 
 
+class _BlockingPool(Protocol):
+    """What redis-py has no types for: the connections that wait, and None for each that is not open."""
+
+    pool: "queue.Queue[redis.Connection | None]"
+
+
 def close_idle_connections(server: DatabaseServer[RedisClient]) -> None:
     """Close the connections to a URL that nobody uses; the next operation opens another. A given client stays as it is."""
     if server.url is None:
         return
-    pool = cast("redis.BlockingConnectionPool", cast("redis.Redis", server.sync_client()).connection_pool)
-    waits: object = pool.pool  # pyright: ignore[reportUnknownMemberType]  # nor here
-    waiting = cast("queue.Queue[redis.Connection | None]", waits)
+    waiting = cast(_BlockingPool, cast("redis.Redis", server.sync_client()).connection_pool).pool
     idle: list[redis.Connection | None] = []
     with suppress(queue.Empty):  # redis-py before 7 can only close those that are in use, too
         while True:
