@@ -106,7 +106,7 @@ def test_a_line_has_the_body_of_a_call(provider: str, row: str) -> None:
 
 
 @settings(max_examples=50)
-@given(st.sampled_from([*FOLDERS]), st.text(min_size=1), st.text(min_size=1))
+@given(st.sampled_from([*FOLDERS]), st.text(min_size=1), st.text(min_size=1).filter(str.strip))
 def test_any_text_is_one_line(provider: str, system: str, asked: str) -> None:
     check(provider, [SystemMessage(system), HumanMessage(asked)])
 
