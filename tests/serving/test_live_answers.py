@@ -289,6 +289,15 @@ async def test_an_answer_that_is_too_large_ends(live: LiveAnswers) -> None:
     assert script.is_closed and await state_of(live, "chat") == "failed"
 
 
+async def test_an_event_that_is_too_large_is_not_kept() -> None:
+    live, script = LiveAnswers(max_bytes=1_000), Script()
+    script.say("a", "x" * 1_000_000)
+    told = await read(await live.start("chat", script.stream()))
+    state = await live.state("chat")
+    assert texts(told) == ["a"] and b'"code":"answer_too_large"' in told
+    assert state is not None and state.size == len(told) < 1_000
+
+
 PROGRAM = """
 import sys, anyio
 from hocket.serving import LiveAnswers

@@ -81,11 +81,12 @@ class LiveRun:
         state: State = "done"
         try:
             async for item in stream:
-                self._add(self._writer.write(item))
-                if self._size > self._max_bytes:
+                data = self._writer.write(item)
+                if self._size + len(data) > self._max_bytes:  # before it is kept: one event may be as large as it likes
                     raise AnswerTooLarge(
                         f"the answer has more than {self._max_bytes} bytes of events; LiveAnswers(max_bytes=...) takes more"
                     )
+                self._add(data)
             # What a stop meets in the middle of its last step may be dropped: then this is not all.
             is_whole = not (stream.was_left or self._is_stopping)
             state, end = ("done", self._writer.end()) if is_whole else ("stopped", self._writer.stopped())
