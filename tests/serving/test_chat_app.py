@@ -273,11 +273,13 @@ async def test_on_this_machine_a_foreign_name_is_refused() -> None:
         {"cors": "https://a.example"},
         {"max_body": 0},
         {"live": "redis://localhost"},
+        {"user": "ada"},
+        {"answer": 5},
     ],
 )
 def test_options_that_are_none_are_refused(options: Any) -> None:
     with pytest.raises(InvalidInput, match=next(iter(options))):
-        chat_app(echo, **options)
+        chat_app(**{"answer": echo, **options})
 
 
 async def test_the_end_of_the_server_stops_what_runs() -> None:

@@ -100,6 +100,9 @@ def chat_app(
             f'cors is {cors!r}; it has origins as browsers say them, such as "https://app.example": in small letters, '
             "without a path, and without a port where it is that of the scheme"
         )
+    for name, value in (("answer", answer), ("user", user)):
+        if not callable(value) and (name == "answer" or value is not None):
+            raise InvalidInput(f"{name} is of type {type(value).__name__}; it is a function, see chat_app")
     if not isinstance(live, LiveAnswers | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"live is of type {type(live).__name__}; it is LiveAnswers(...)")
     return _ChatApp(answer, live or LiveAnswers(), user, frozenset(protocols), system, frozenset(cors), max_body)
