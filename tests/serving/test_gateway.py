@@ -19,7 +19,7 @@ from hocket.errors import InvalidInput
 from hocket.messages import AIMessage
 from hocket.runnables import ConfigurableField, RouterRunnable, RunnableBranch, RunnableWithMessageHistory
 from hocket.serving import SSE_HEADERS, openai_app, sse
-from hocket.serving.keys import ClientKeys
+from hocket.serving.gateway.keys import ClientKeys
 from tests.kit import HookCall, RawClient, body, hook_model
 from tests.serving.conftest import HEADERS, KEY, chat_client, question, send
 

@@ -17,7 +17,7 @@ from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket.errors import InvalidInput, StreamTruncated
 from hocket.serving import EventBody, LiveAnswers
-from hocket.serving.chat_input import make_key
+from hocket.serving.pages.chat_input import make_key
 from tests.kit.amount import limit_examples
 from tests.kit.stores import postgres_schema, redis_names
 
@@ -142,7 +142,7 @@ def open_live(monkeypatch: pytest.MonkeyPatch) -> Callable[[StateStore], LiveAns
     """Open live answers over a store that a test has made."""
 
     def open_store(store: StateStore) -> LiveAnswers:
-        monkeypatch.setattr("hocket.serving.live_answers.open_state_store", lambda *_: store)
+        monkeypatch.setattr("hocket.serving.live.answers.open_state_store", lambda *_: store)
         return LiveAnswers()
 
     return open_store

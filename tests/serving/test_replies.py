@@ -31,7 +31,7 @@ from hocket.errors import (
 )
 from hocket.messages import AIMessage, AIMessageChunk, ToolCall, ToolCallChunk
 from hocket.serving import openai_app
-from hocket.serving.openai_reply import CompletionWriter, write_completion
+from hocket.serving.gateway.chat_reply import CompletionWriter, write_completion
 from hocket.serving.refusals import explain_failure
 from tests.kit import HookCall, hook_llm, hook_model
 from tests.serving.conftest import ask, question, read_events, send

@@ -11,7 +11,7 @@ from hocket import ScriptedChatModel
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.serving import openai_app
-from hocket.serving.openai_request import read_chat_request
+from hocket.serving.gateway.chat_request import read_chat_request
 from hocket.serving.refusals import Refusal
 from tests.kit import Recorder, hook_model
 from tests.serving.conftest import HEADERS, ask, chat_client, question, send

@@ -9,7 +9,7 @@ from hocket.agents.events import AgentEvent, ChunkEvent
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessageChunk, BaseMessage
 from hocket.messages.content import Fields
-from hocket.serving.openai_reply import encode_json, find_plain_text, join_reasoning, list_blocks
+from hocket.serving.message_parts import encode_json, find_plain_text, join_reasoning, list_blocks
 from hocket.serving.page_writer import PageWriter
 from hocket.serving.refusals import explain_failure
 

@@ -6,13 +6,13 @@ from typing import TypeVar, cast, get_args
 from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
-from hocket.serving.ag_ui_events import AGUIEvents
 from hocket.serving.event_body import PING_SECONDS, EventBody
 from hocket.serving.hocket_events import HocketWriter
-from hocket.serving.page_parts import PartWriter
 from hocket.serving.page_writer import PageWriter, StreamProtocol, check_id
-from hocket.serving.part_events import PartEvents
-from hocket.serving.vercel_events import VercelEvents
+from hocket.serving.pages.ag_ui_events import AGUIEvents
+from hocket.serving.pages.part_events import PartEvents
+from hocket.serving.pages.part_writer import PartWriter
+from hocket.serving.pages.vercel_events import VercelEvents
 
 __all__ = ["make_writer", "sse"]
 

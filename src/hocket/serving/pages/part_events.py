@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 from hocket.agents.approval import DecisionKind
 from hocket.messages import ToolCall, ToolMessage, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
+from hocket.serving.pages.sources import CitedSource
 from hocket.serving.refusals import Refusal
-from hocket.serving.sources import CitedSource
 
 __all__ = ["Events", "ModelUsage", "PartEvents", "PartKind"]
 

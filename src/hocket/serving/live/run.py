@@ -13,7 +13,7 @@ from hocket._runtime.detached import spawn
 from hocket._runtime.stream import Stream
 from hocket.errors import AnswerTooLarge, StreamTruncated
 from hocket.serving.event_body import Snapshot, log_failure
-from hocket.serving.live_head import ENDS, RUNNING, Head, LivePlace, State
+from hocket.serving.live.head import ENDS, RUNNING, Head, LivePlace, State
 from hocket.serving.page_writer import PageWriter
 
 __all__ = ["LiveRun", "number_events"]

@@ -37,11 +37,11 @@ from hocket.messages.usage import add_report, add_usage, subtract_usage
 from hocket.runnables.folding import AddableDict
 from hocket.serving.event_body import Snapshot
 from hocket.serving.hocket_events import as_data, describe_inner
-from hocket.serving.openai_reply import encode_json, find_plain_text, join_reasoning, list_blocks
+from hocket.serving.message_parts import encode_json, find_plain_text, join_reasoning, list_blocks
 from hocket.serving.page_writer import PageWriter
-from hocket.serving.part_events import Events, ModelUsage, PartEvents, PartKind
+from hocket.serving.pages.part_events import Events, ModelUsage, PartEvents, PartKind
+from hocket.serving.pages.sources import CitedSource, find_cited_pages, find_documents, has_only_documents
 from hocket.serving.refusals import explain_failure
-from hocket.serving.sources import CitedSource, find_cited_pages, find_documents, has_only_documents
 
 __all__ = ["PartWriter"]
 

@@ -11,9 +11,9 @@ from hocket.agents.approval import DecisionKind
 from hocket.messages import ToolCall, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_usage
-from hocket.serving.part_events import Events, ModelUsage, PartEvents, PartKind
+from hocket.serving.pages.part_events import Events, ModelUsage, PartEvents, PartKind
+from hocket.serving.pages.sources import CitedSource
 from hocket.serving.refusals import Refusal
-from hocket.serving.sources import CitedSource
 
 __all__ = ["VercelEvents"]
 

@@ -34,10 +34,10 @@ from hocket._runtime.mode import ASYNC
 from hocket.errors import AnswerBusy, AnswerLost, InvalidInput
 from hocket.errors.hints import excerpt
 from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
-from hocket.serving.live_head import Head, LivePlace, LiveState
-from hocket.serving.live_reader import EventSource, StoredEvents
-from hocket.serving.live_run import LiveRun, number_events
-from hocket.serving.live_runs import BEAT, LiveRuns
+from hocket.serving.live.head import Head, LivePlace, LiveState
+from hocket.serving.live.reader import EventSource, StoredEvents
+from hocket.serving.live.run import LiveRun, number_events
+from hocket.serving.live.runs import BEAT, LiveRuns
 from hocket.serving.page_writer import StreamProtocol, check_id
 from hocket.serving.server_sent_events import make_writer
 

@@ -5,56 +5,31 @@ there is one, else in the model's own. A stream that broke off has an error and 
 that a client raises.
 """
 
-import json
 import time
-from collections.abc import Iterable, Sequence
 from typing import cast
-
-from pydantic_core import PydanticSerializationError, to_json
 
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
-from hocket.load.serializable import get_fields
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, ContentBlock, ToolCallChunk, UsageMetadata
-from hocket.messages.base import is_bare
+from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.folding import ToolCallFold
 from hocket.messages.roles import calls_of_reply
 from hocket.messages.usage import add_report
 from hocket.remote.chat_completion import INPUT_DETAILS, OUTPUT_DETAILS
 from hocket.remote.function_calls import write_call
+from hocket.serving.message_parts import encode_json, find_plain_text, join_reasoning, list_blocks
 from hocket.serving.refusals import explain_failure
 
 __all__ = [
     "CompletionWriter",
     "check_answer",
-    "encode_json",
-    "find_plain_text",
-    "join_reasoning",
-    "list_blocks",
     "write_completion",
     "write_usage",
 ]
 
 _WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
-_BESIDE_TEXT = (
-    "additional_kwargs",
-    "response_metadata",
-    "usage_metadata",
-    "tool_call_chunks",
-    "tool_calls",
-    "invalid_tool_calls",
-)
 _BESIDE = ("refusal", "annotations", "audio", "images")
-
-
-def encode_json(value: object) -> bytes:
-    """Return JSON text; a lone surrogate, which a model may make of half an escape, as the escape."""
-    try:
-        return to_json(value, inf_nan_mode="null")
-    except PydanticSerializationError:
-        return json.dumps(value, default=str).encode()
 
 
 def check_answer(said: object) -> AIMessage | str:
@@ -106,16 +81,6 @@ def _read_beside(message: AIMessage) -> Fields:
     return beside
 
 
-def list_blocks(message: BaseMessage) -> Sequence[ContentBlock]:
-    """Return the blocks of a message, or of a piece of one; nothing, if its content is a text."""
-    return () if isinstance(message.content, str) and not message.additional_kwargs else message.content_blocks
-
-
-def join_reasoning(blocks: Iterable[ContentBlock]) -> str:
-    """Return what a model says that it thinks."""
-    return "".join(block.get("reasoning", "") for block in blocks if block["type"] == "reasoning")
-
-
 def _read_finish(facts: FieldsView, *, called: bool) -> str:
     """Return why an answer that came whole has ended.
 
@@ -158,15 +123,6 @@ def write_usage(usage: UsageMetadata) -> Fields:
         if told := {word: count for name, word in words.items() if (count := (parts or {}).get(name)) is not None}:
             made[key] = told
     return made
-
-
-def find_plain_text(message: AIMessage) -> str | None:
-    """Return the text of a message that says nothing else, as most pieces are; None: it is no such."""
-    fields = get_fields(message)
-    if is_bare(fields):
-        return fields.get("content")
-    text: object = fields.get("content")  # a sum that has not been read has none
-    return text if isinstance(text, str) and not any(map(fields.get, _BESIDE_TEXT)) else None
 
 
 class CompletionWriter:

@@ -29,11 +29,11 @@ from hocket._asgi import (
 )
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
-from hocket.serving.chat_input import ChatInput, make_key, read_chat
 from hocket.serving.event_body import EventBody, log_failure
 from hocket.serving.exchange import receive_json, run_for_client, send_events
-from hocket.serving.live_answers import LiveAnswers
+from hocket.serving.live.answers import LiveAnswers
 from hocket.serving.page_writer import check_id
+from hocket.serving.pages.chat_input import ChatInput, make_key, read_chat
 from hocket.serving.refusals import Refusal, explain_failure
 
 __all__ = ["Answer", "FindUser", "chat_app"]

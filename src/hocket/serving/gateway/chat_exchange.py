@@ -26,9 +26,9 @@ from hocket.messages.content import FieldsView
 from hocket.runnables import Runnable, RunnableConfig
 from hocket.serving.event_body import EventBody, log_failure
 from hocket.serving.exchange import receive_json, run_for_client, send_events
-from hocket.serving.metrics import GatewayMetrics
-from hocket.serving.openai_reply import CompletionWriter, check_answer, write_completion
-from hocket.serving.openai_request import ChatRequest, read_chat_request
+from hocket.serving.gateway.chat_reply import CompletionWriter, check_answer, write_completion
+from hocket.serving.gateway.chat_request import ChatRequest, read_chat_request
+from hocket.serving.gateway.metrics import GatewayMetrics
 from hocket.serving.refusals import Refusal, explain_failure
 
 __all__ = ["ChatExchange", "ChatLimits", "Model", "refuse_model"]

@@ -11,10 +11,10 @@ from typing import cast
 from hocket.agents.approval import DecisionKind
 from hocket.messages import ToolCall, ToolMessage
 from hocket.messages.content import Fields, FieldsView
-from hocket.serving.openai_reply import encode_json
-from hocket.serving.part_events import Events, ModelUsage, PartEvents, PartKind
+from hocket.serving.message_parts import encode_json
+from hocket.serving.pages.part_events import Events, ModelUsage, PartEvents, PartKind
+from hocket.serving.pages.sources import CitedSource
 from hocket.serving.refusals import Refusal
-from hocket.serving.sources import CitedSource
 
 __all__ = ["AGUIEvents"]
 

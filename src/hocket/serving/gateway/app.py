@@ -30,11 +30,11 @@ from hocket.runnables import (
     RunnableWithMessageHistory,
 )
 from hocket.runnables.base import RunnableWrapper
-from hocket.serving.chat_exchange import ChatExchange, ChatLimits, Model, refuse_model
 from hocket.serving.event_body import PING_SECONDS, check_ping
-from hocket.serving.keys import ClientKeys
-from hocket.serving.metrics import METRICS_TYPE, GatewayMetrics
-from hocket.serving.openai_reply import encode_json
+from hocket.serving.gateway.chat_exchange import ChatExchange, ChatLimits, Model, refuse_model
+from hocket.serving.gateway.keys import ClientKeys
+from hocket.serving.gateway.metrics import METRICS_TYPE, GatewayMetrics
+from hocket.serving.message_parts import encode_json
 from hocket.serving.refusals import Refusal
 
 __all__ = ["openai_app"]

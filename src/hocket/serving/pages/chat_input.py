@@ -12,9 +12,9 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
 from hocket.messages import BaseMessage, HumanMessage
 from hocket.messages.content import Fields, FieldsView
-from hocket.serving.ag_ui_request import read_ag_ui_request
-from hocket.serving.page_request import Decisions, PageRequest
-from hocket.serving.vercel_request import read_vercel_request
+from hocket.serving.pages.ag_ui_request import read_ag_ui_request
+from hocket.serving.pages.page_request import Decisions, PageRequest
+from hocket.serving.pages.vercel_request import read_vercel_request
 
 __all__ = ["ChatInput", "make_key", "read_chat"]
 

@@ -11,8 +11,8 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 from hocket.messages.content import Fields, FieldsView
-from hocket.serving.openai_reply import encode_json
-from hocket.serving.page_request import (
+from hocket.serving.message_parts import encode_json
+from hocket.serving.pages.page_request import (
     Decisions,
     PageRequest,
     list_objects,

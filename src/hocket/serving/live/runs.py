@@ -10,7 +10,7 @@ from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.detached import spawn
 from hocket._runtime.mode import ASYNC
-from hocket.serving.live_run import LiveRun
+from hocket.serving.live.run import LiveRun
 
 __all__ = ["BEAT", "LiveRuns"]
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterable
 
 from hocket.messages import AIMessage
 from hocket.serving.event_body import PING_SECONDS, EventBody
-from hocket.serving.openai_reply import CompletionWriter
+from hocket.serving.gateway.chat_reply import CompletionWriter
 
 __all__ = ["openai_events"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from hocket._runtime.clock import Alarm
-from hocket.serving.live_head import RUNNING
+from hocket.serving.live.head import RUNNING
 from hocket.serving.page_writer import PageWriter
 
 __all__ = ["EventSource", "StoredEvents"]

@@ -10,7 +10,7 @@ from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.tool_calls import default_tool_parser
-from hocket.serving.page_request import (
+from hocket.serving.pages.page_request import (
     PageRequest,
     list_objects,
     make_media_block,
