@@ -45,7 +45,7 @@ def make(kind: type[BaseException]) -> BaseException:
     }:
         return kind("what happened")
     parameters = inspect.signature(kind).parameters.values()
-    named = [one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    named = [one for one in parameters if one.kind not in (one.POSITIONAL_ONLY, one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     values = {one.name: VALUES.get(one.name, f"the {one.name}") for one in named}
     if len(named) == len(parameters):
         return kind(**values)

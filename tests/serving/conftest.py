@@ -10,6 +10,8 @@ import httpx
 import pytest
 
 from hocket.serving import openai_app
+from hocket.testing import OpenAIFormat, serve as start_server
+from hocket.testing.server import Server
 from tests.kit import RawClient, body
 
 KEY = "a-key-of-a-client"
@@ -42,6 +44,13 @@ def read_events(text: str) -> list[Any]:
     """Return the data of OpenAI's events; the text of one that is no JSON, and of comments."""
     parts = [part.removeprefix("data: ") for part in text.split("\n\n") if part]
     return [json.loads(part) if part.startswith("{") else part for part in parts]
+
+
+@pytest.fixture
+def gpt() -> Iterator[Server]:
+    """A server that speaks chat completions."""
+    with start_server(OpenAIFormat(), "Hello.") as server:
+        yield server
 
 
 Serve = Callable[[Any], str]

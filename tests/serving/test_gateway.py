@@ -150,7 +150,6 @@ HELPER: Any = create_agent(ScriptedChatModel(script=["Hello."]))
 @pytest.mark.parametrize(
     "ends_in_agent",
     [
-        HELPER,
         HELPER.bind(),
         HELPER.with_config(tags=["t"]),
         HELPER.with_retry(),
@@ -164,9 +163,9 @@ HELPER: Any = create_agent(ScriptedChatModel(script=["Hello."]))
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_an_agent_is_refused(ends_in_agent: Any):
-    """When the application is made, however the agent is wrapped: each request would run its tools, and fail."""
-    with pytest.raises(InvalidInput, match=r"models\['helper'\] ends in an agent.*react_app"):
+def test_what_ends_in_an_agent_is_refused(ends_in_agent: Any):
+    """When the application is made: each request would run its tools, and fail."""
+    with pytest.raises(InvalidInput, match=r"models\['helper'\] ends in an agent.*Serve the agent itself"):
         openai_app({"m": model(), "helper": ends_in_agent})
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import pytest
@@ -34,10 +35,10 @@ def open_address(kind: str, request: pytest.FixtureRequest) -> Iterator[tuple[st
         with redis_names("hocket:log:live:{") as (url, name):
             yield url, name
     elif kind == "postgres":
-        yield request.getfixturevalue("postgres_url"), f"test-{id(request):x}"
+        yield request.getfixturevalue("postgres_url"), f"test-{uuid4().hex}"
     else:
         path: Path = request.getfixturevalue("tmp_path") / "live.db"
-        yield None if kind == "memory" else f"sqlite:///{path}", f"test-{id(request):x}"
+        yield None if kind == "memory" else f"sqlite:///{path}", f"test-{uuid4().hex}"
 
 
 @pytest.fixture(params=["sqlite", "redis", "postgres"])

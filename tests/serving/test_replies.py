@@ -32,6 +32,7 @@ from hocket.errors import (
 from hocket.messages import AIMessage, AIMessageChunk, ToolCall, ToolCallChunk
 from hocket.serving import openai_app
 from hocket.serving.gateway.chat_reply import CompletionWriter, write_completion
+from hocket.serving.gateway.face import AnswerRequest
 from hocket.serving.refusals import explain_failure
 from tests.kit import HookCall, hook_llm, hook_model
 from tests.serving.conftest import ask, question, read_events, send
@@ -330,7 +331,7 @@ async def test_a_stray_end_of_an_iteration_is_an_error(stream: bool):
 
 def test_a_lone_surrogate_is_sent_as_its_escape():
     """A model may make one of half an escape; it is no UTF-8, and JSON has it."""
-    body = write_completion(AIMessage("a\ud800b"), "m")
+    body = write_completion(AIMessage("a\ud800b"), AnswerRequest(model="m", messages=[]))
     assert json.loads(body)["choices"][0]["message"]["content"] == "a\ud800b"
     writer = CompletionWriter("m")
     assert join(read_events((writer.write("\ud83d") + writer.write("x")).decode()))["content"] == "\ud83dx"
@@ -368,7 +369,8 @@ async def test_a_text_model_and_a_chain_are_served():
     for fields in ({}, {"stream": True}):
         odd: Any = ScriptedChatModel(script=["Hello."]) | (lambda message: {"odd": message})
         response = await ask(odd, **fields)
-        assert response.status_code == 502 and "is dict" not in response.text
+        assert response.status_code == 500 and "is dict" not in response.text
+        assert response.json()["error"]["code"] == "misconfigured"
         assert response.headers["x-should-retry"] == "false"  # it will be one again
 
 

@@ -74,6 +74,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         return bool(self._plan.approvals) or any(one.may_pause for one in self._plan.middleware)
 
     @property
+    def has_typed_output(self) -> bool:
+        """Whether a run ends with an object, and not with a text."""
+        return self._plan.answer is not None
+
+    @property
     def context_schema(self) -> ContextSchema | None:
         """The class of the contexts; None: any object is one."""
         return self._plan.context

@@ -3,6 +3,7 @@
     Exception
     └── HocketError
         ├── InvalidInput (ValueError)        an argument no model could use: its type, its shape, its length
+        │   └── UnknownOption                an option of a call that the model has no name for
         ├── InvalidHook (TypeError)          a subclass without a usable hook, or a hook that returned nonsense
         ├── EmptyResponse (ValueError)       a model that ended without saying anything
         ├── CacheMissing (ValueError)        `cache=True` without a cache to use
@@ -133,6 +134,7 @@ from hocket.errors.own import (
     ToolServerUnavailable,
     ToolTimeout,
     UnknownModel,
+    UnknownOption,
     Unpriceable,
     UnrecordedCall,
     UnsupportedOptionWarning,
@@ -215,6 +217,7 @@ __all__ = [
     "ToolTimeout",
     "TotalTimeout",
     "UnknownModel",
+    "UnknownOption",
     "Unpriceable",
     "UnrecordedCall",
     "Unsupported",

@@ -245,11 +245,19 @@ class ConnectionFailed(ProviderUnavailable, ConnectionError):
 
 
 class Unsupported(LLMError):
-    """The provider, or this model of it, cannot do what was asked. Mostly raised before anything is sent."""
+    """The provider, or this model of it, cannot do what was asked. Mostly raised before anything is sent.
+
+    Attributes:
+        options: the names of the options that it cannot take: without them the same call may be made. (): it is no option.
+    """
 
     page = "options.md#what-a-model-cannot-take"
     was_sent = False
     code = ErrorCode.NOT_IMPLEMENTED
+
+    def __init__(self, message: str = "", /, *, options: tuple[str, ...] = (), **facts: Any) -> None:
+        super().__init__(message, **facts)
+        self.options = options
 
 
 class InvalidReply(LLMError):

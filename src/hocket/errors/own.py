@@ -38,6 +38,7 @@ __all__ = [
     "ToolServerUnavailable",
     "ToolTimeout",
     "UnknownModel",
+    "UnknownOption",
     "Unpriceable",
     "UnrecordedCall",
     "UnsupportedOptionWarning",
@@ -67,6 +68,20 @@ class HocketError(Exception):
 
 class InvalidInput(HocketError, ValueError):
     """An argument that no model could use. Raised before a run starts: no handler hears of it and nothing is sent."""
+
+
+class UnknownOption(InvalidInput):
+    """An option of a call that the model has no name for.
+
+    Attributes:
+        options: the names: without them the same call may be made.
+    """
+
+    page = "options.md"
+
+    def __init__(self, message: str = "", options: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.options = options
 
 
 class InvalidHook(HocketError, TypeError):

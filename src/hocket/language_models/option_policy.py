@@ -111,7 +111,9 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
         if not foreign or not cls._option_fields or cls.model_config.get("extra") == "allow":
             return fields
         if said := sorted(name for name in foreign if fields[name] is not None):
-            _refuse(cls.__name__, [f"{cls.__name__} takes no {', '.join(said)}"], fields.get("unsupported", "raise"))
+            _refuse(
+                cls.__name__, said, [f"{cls.__name__} takes no {', '.join(said)}"], fields.get("unsupported", "raise")
+            )
         return {name: value for name, value in fields.items() if name not in foreign}
 
     @model_validator(mode="after")
@@ -120,7 +122,7 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
         own = {name for name in self._option_fields if self.__dict__[name] is not None} & self.model_fields_set
         if self.unsupported == "raise" and (refused := sorted(own & self._refused_options)):
             who = self._server_name
-            _refuse(who, [f"{who} takes no {', '.join(refused)}"], "raise", _EXTRA_BODY)
+            _refuse(who, refused, [f"{who} takes no {', '.join(refused)}"], "raise", _EXTRA_BODY)
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -218,7 +220,7 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
         said += [f"the model {self._name_for(params)!r} takes no {', '.join(by_model)}"] if by_model else []
         way_out = "; if the model can, give it another profile" if by_model else ""
         way_out += _EXTRA_BODY if by_server and "extra_body" not in self._refused_options else ""
-        _refuse(who, said, policy, way_out)
+        _refuse(who, refused, said, policy, way_out)
         unset = {name: None for name in refused if self.__dict__.get(name) is not None}
         kept = {name: value for name, value in params.items() if name not in refused}
         return None if "stop" in refused else stop, {**kept, **unset}, tuple(refused)
@@ -227,11 +229,11 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
 _EXTRA_BODY = "; extra_body is sent as it is"
 
 
-def _refuse(who: str, said: Iterable[str], policy: object, way_out: str = "") -> None:
+def _refuse(who: str, options: Iterable[str], said: Iterable[str], policy: object, way_out: str = "") -> None:
     """Do what the policy says of options that cannot be taken, but for leaving them out."""
     if policy == "raise":
         hint = f"leave it out, or have it left out with unsupported='drop'{way_out}"
-        raise Unsupported(f"{'; '.join(said)}: {hint}", provider=who)
+        raise Unsupported(f"{'; '.join(said)}: {hint}", options=tuple(options), provider=who)
     if policy == "warn":
         warn_caller(f"{'; '.join(said)}: left out", UnsupportedOptionWarning)
 

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from pydantic_core import PydanticCustomError
 
 from hocket._runtime.callers import warn_caller
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, UnknownOption
 from hocket.errors.hints import excerpt, near_name_hint
 
 __all__ = [
@@ -216,12 +216,13 @@ def merge_options(model: BaseModel, params: Mapping[str, Any], kind: type[Option
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        faults = error.errors(include_url=False)
+        unknown = tuple(str(one["loc"][0]) for one in faults if one["type"] == "extra_forbidden")
+        first = faults[0]
         name = str(first["loc"][0]) if first["loc"] else "option"
         if first["type"] == "extra_forbidden":
-            raise InvalidInput(
-                f"there is no option {excerpt(name)}; {_suggest(name, kind.model_fields)}", page="options.md"
-            ) from error
+            message = f"there is no option {excerpt(name)}; {_suggest(name, kind.model_fields)}"
+            raise UnknownOption(message, unknown) from error
         raise InvalidInput(f"{name}={excerpt(first['input'])} will not do: {first['msg']}") from error
 
 

@@ -225,7 +225,8 @@ def check_tool_choice(
         return None
     if parsed.kind not in supported:
         can = ", ".join(sorted(supported))
-        raise Unsupported(f"{model} cannot be given the tool choice {choice!r} ({parsed.kind}); it can be given: {can}")
+        message = f"{model} cannot be given the tool choice {choice!r} ({parsed.kind}); it can be given: {can}"
+        raise Unsupported(message, options=("tool_choice",))
     if isinstance(choice, Mapping):
         return dict(cast("Mapping[str, Any]", choice))
     if parsed.kind is ToolChoiceKind.SUBSET:

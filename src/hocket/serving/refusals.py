@@ -16,7 +16,7 @@ and advice for programmers in them.
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pydantic_core import to_json
@@ -38,6 +38,7 @@ from hocket.errors import (
     HistoryBusy,
     HistoryUnavailable,
     InvalidHistory,
+    InvalidHook,
     InvalidInput,
     InvalidRequest,
     LLMError,
@@ -54,7 +55,7 @@ from hocket.errors import (
 )
 from hocket.errors.hints import LONGEST_NAME, shorten
 
-__all__ = ["Refusal", "explain_failure"]
+__all__ = ["FailureAfterTools", "Refusal", "explain_failure"]
 
 INVALID = "invalid_request_error"
 _TYPES: Mapping[int, str] = {429: "requests"}
@@ -110,6 +111,18 @@ class Refusal(Exception):
         return headers
 
 
+class FailureAfterTools(Exception):
+    """A failure after tools have run: what they did is done, and another try would do it once more.
+
+    Args:
+        failure: what went wrong.
+    """
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__(f"after tools had run: {type(failure).__name__}: {failure}")
+        self.failure: Exception = failure
+
+
 class _Row(NamedTuple):
     kind: type[Exception]
     status: int
@@ -151,6 +164,13 @@ _ROWS = (
     _Row(ConnectionFailed, 503, "upstream_unavailable", "the model's server cannot be reached", for_program=False),
     _Row(ProviderUnavailable, 503, "upstream_unavailable", "the model's server failed"),
     _Row(StreamTruncated, 502, "upstream_error", "the answer broke off"),
+    _Row(
+        InvalidHook,
+        500,
+        "misconfigured",
+        "this service cannot answer; its operator has to mend that",
+        for_program=False,
+    ),
     _Row(LLMError, 502, "upstream_error", "the model's server failed"),
     _Row(EmptyResponse, 502, "upstream_error", "the model said nothing"),
     _Row(AnswerBusy, 409, "busy", "an answer is under way here", for_program=False),
@@ -168,6 +188,8 @@ def explain_failure(error: Exception, *, in_full: bool = False) -> Refusal:
         error: what has failed.
         in_full: whether the client is told what the model's server said of it, too.
     """
+    if isinstance(error, FailureAfterTools):
+        return replace(explain_failure(error.failure, in_full=in_full), may_pass=False)
     row = next((row for row in _ROWS if isinstance(error, row.kind)), None)
     if row is None:
         return Refusal(status=500, message=_FAILED, words=_FAILED, may_pass=False)

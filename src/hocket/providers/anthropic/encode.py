@@ -130,6 +130,7 @@ def _encode_format(form: FieldsView) -> Fields:
         raise Unsupported(
             f"an answer of the form {form.get('type')!r} cannot be asked for: the API takes a JSON schema; use "
             "with_structured_output(schema)",
+            options=("response_format",),
             provider="anthropic",
         )
     return {"type": "json_schema", "schema": form.get("json_schema", form).get("schema", {})}

@@ -71,6 +71,7 @@ def _encode_format(form: FieldsView) -> Fields:
             raise Unsupported(
                 f"an answer of the form {form!r} cannot be asked for: the API takes json_object and a JSON schema; use "
                 "with_structured_output(schema)",
+                options=("response_format",),
                 provider="cohere",
             )
 

@@ -166,5 +166,6 @@ def _encode_format(form: FieldsView) -> Fields:
         case kind:
             raise Unsupported(
                 f"an answer of the form {kind!r} cannot be asked for: the API knows text, json_object and json_schema",
+                options=("response_format",),
                 provider=PROVIDER,
             )

@@ -93,6 +93,7 @@ def _encode_format(form: FieldsView) -> object:
             raise Unsupported(
                 f"an answer of the form {kind!r} cannot be asked for: the API takes a JSON schema, or JSON of any kind; "
                 "use with_structured_output(schema)",
+                options=("response_format",),
                 provider=PROVIDER,
             )
 
@@ -103,6 +104,7 @@ def _encode_tools(tools: Sequence[FieldsView], choice: object) -> list[FieldsVie
         raise Unsupported(
             f"tool_choice={choice!r}: the model decides itself whether it calls a tool; use 'auto', or 'none', which "
             "offers none; with_structured_output(schema) holds an answer to a form",
+            options=("tool_choice",),
             provider=PROVIDER,
         )
     if other := next((tool for tool in tools if tool.get("type") != "function"), None):

@@ -1,11 +1,10 @@
 """OpenAI's API in front of any models: `openai_app`, an ASGI application, and where each request goes."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
-
-from pydantic import SecretStr
+from typing import Literal
+from urllib.parse import urlsplit
 
 from hocket._asgi import (
     ASGIApp,
@@ -19,40 +18,38 @@ from hocket._asgi import (
     send_reply,
 )
 from hocket._runtime.clock import new_run_id
-from hocket.agents.agent import Agent
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
-from hocket.runnables import (
-    RouterRunnable,
-    Runnable,
-    RunnableBranch,
-    RunnableSequence,
-    RunnableWithMessageHistory,
-)
-from hocket.runnables.base import RunnableWrapper
 from hocket.serving.event_body import PING_SECONDS, check_ping
-from hocket.serving.gateway.chat_exchange import ChatExchange, ChatLimits, Model, refuse_model
-from hocket.serving.gateway.keys import ClientKeys
+from hocket.serving.gateway.exchange import GatewayLimits, GatewayService
+from hocket.serving.gateway.faces import FACES
+from hocket.serving.gateway.keys import ClientKeys, Keys
 from hocket.serving.gateway.metrics import METRICS_TYPE, GatewayMetrics
+from hocket.serving.gateway.model_exchange import ModelExchange
+from hocket.serving.gateway.served_models import Model, ServedModels
 from hocket.serving.message_parts import encode_json
+from hocket.serving.origins import Origins, origin_of
 from hocket.serving.refusals import Refusal
 
 __all__ = ["openai_app"]
 
 _JSON: Header = (b"content-type", b"application/json")
+_EXPOSED = b"x-request-id, x-hocket-dropped, retry-after, x-should-retry"
 _ID_LENGTH = 100  # characters of a request's name that a client may choose
 
 
 def openai_app(
     models: Mapping[str, Model],
     *,
-    keys: str | SecretStr | Iterable[str | SecretStr] | None = None,
+    keys: Keys | None = None,
     max_concurrency: int | None = None,
     max_body: int = 10_000_000,
     ping: float | None = PING_SECONDS,
     metrics: bool = False,
     hosts: Iterable[str] | None = None,
     upstream_errors: bool = False,
+    unsupported: Literal["raise", "drop"] = "raise",
+    cors: Collection[str] = (),
 ) -> ASGIApp:
     """Return an ASGI application that serves models to OpenAI's clients: ``uvicorn module:app``, or mounted in another one.
 
@@ -86,35 +83,30 @@ def openai_app(
         >>> from hocket.serving import openai_app
         >>> app = openai_app({"assistant": ScriptedChatModel(script=["Hello."])}, keys="a-long-key")
     """
-    if not isinstance(models, Mapping) or not models:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"models is {models!r}; it is a mapping with a name for each model, and one at least")
-    for name, model in models.items():
-        if not isinstance(name, str) or not name or not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
-            raise InvalidInput(f"models[{name!r}] is {type(model).__name__}; it is a model, by a name that is a text")
-        if _ends_in_agent(model):
-            raise InvalidInput(
-                f"models[{name!r}] ends in an agent, whose result is not an answer of a model: each request would run its "
-                "tools and fail. Serve it with hocket.agents.react_app, or as a route with sse(agent.astream(...))"
-            )
+    served = ServedModels(models)
     for option, value in (("max_concurrency", max_concurrency), ("max_body", max_body)):
         if value is not None and (type(value) is not int or value < 1):
             raise InvalidInput(f"{option} is {value!r}; it is a whole number above 0")
     check_ping(ping)
+    if unsupported not in ("raise", "drop"):
+        raise InvalidInput(f"unsupported is {unsupported!r}; it is 'raise' or 'drop'")
+    origins = Origins(cors, _EXPOSED, with_cookies=False)
+    if origins.takes_any and keys is None:
+        raise InvalidInput('cors has "*" and there are no keys: any page could ask at your cost; give keys, or origins')
     known_keys = None if keys is None else ClientKeys(keys)
-    limits = ChatLimits(max_concurrency, max_body, ping, upstream_errors)
-    return _Gateway(dict(models), known_keys, read_hosts(hosts), limits, metrics)
+    limits = GatewayLimits(max_concurrency, max_body, ping, upstream_errors, unsupported == "drop")
+    return _Gateway(GatewayService(served, limits, GatewayMetrics()), known_keys, read_hosts(hosts), origins, metrics)
 
 
 @dataclass(frozen=True)
 class _Gateway:
     """The application; of a request nothing is kept on it but counts."""
 
-    models: Mapping[str, Model]
+    service: GatewayService
     keys: ClientKeys | None
     hosts: frozenset[str] | None
-    limits: ChatLimits
+    origins: Origins
     shows_metrics: bool
-    metrics: GatewayMetrics = field(default_factory=GatewayMetrics)
     started: int = field(default_factory=lambda: int(time.time()))
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
@@ -127,31 +119,51 @@ class _Gateway:
 
     async def _serve(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         """Answer one request, whatever it is."""
-        id = _read_id(scope["headers"]) or f"req_{new_run_id().hex}".encode()
-        own = (b"x-request-id", id)
+        id = _read_id(scope["headers"]) or f"req_{new_run_id().hex}"
         path = path_of(scope)
+        face = FACES.get(path)
+        headers: list[Header] = [(b"x-request-id", id.encode())]
         try:
-            if (self.keys is None or self.hosts) and (reason := explain_foreign_name(scope, self.hosts)):
-                raise Refusal(status=403, message=reason)  # a page on the web, which has no key
-            if path == "/v1/chat/completions":
-                self._check_key(scope)
-                _check_method(scope, "POST")
-                exchange = ChatExchange(self.models, self.limits, self.metrics, own)
-                await exchange.run(scope["headers"], receive, send)
-            else:
+            headers += self._check_origin(scope)
+            if scope["method"] == "OPTIONS" and len(headers) > 1:
+                return await send_reply(send, 204, b"", headers)
+            if face is None:
                 kind, body = self._read(path, scope)
-                await send_reply(send, 200, body, [kind, own])
+                await send_reply(send, 200, body, [kind, *headers])
+            else:
+                facts: dict[str, object] = {"request_id": id}
+                if (tenant := self._check_key(scope)) is not None:
+                    facts["tenant"] = tenant
+                _check_method(scope, "POST")
+                exchange = ModelExchange(face, self.service, facts, headers)
+                await exchange.run(scope["headers"], receive, send)
         except Refusal as refusal:
-            await send_reply(send, refusal.status, refusal.body(), [*refusal.all_headers(), own])
+            body = refusal.body() if face is None else face.write_refusal(refusal, id)
+            await send_reply(send, refusal.status, body, [*refusal.all_headers(), *headers])
 
-    def _check_key(self, scope: FieldsView) -> None:
-        """Let in who may.
+    def _check_origin(self, scope: FieldsView) -> list[Header]:
+        """Return the headers that let a page of another origin read the reply.
+
+        Raises:
+            Refusal: 403: it is a page that may not ask.
+        """
+        origin = origin_of(scope)
+        may_ask = self.origins.has(origin)
+        if self.keys is None or self.hosts:
+            hosts = self.hosts
+            if may_ask:
+                hosts = (hosts or frozenset()) | {urlsplit(origin).hostname or ""}
+            if reason := explain_foreign_name(scope, hosts):
+                raise Refusal(status=403, message=reason)  # a page on the web, which has no key
+        return self.origins.write_headers(scope, origin) if may_ask else []
+
+    def _check_key(self, scope: FieldsView) -> str | None:
+        """Let in who may, and return whose the key is; None: nobody said.
 
         Raises:
             Refusal: 401.
         """
-        if self.keys is not None:
-            self.keys.check(scope["headers"])
+        return None if self.keys is None else self.keys.check(scope["headers"])
 
     def _read(self, path: str, scope: FieldsView) -> tuple[Header, bytes]:
         """Return what is at a path, and its type.
@@ -168,34 +180,19 @@ class _Gateway:
 
     def _find(self, path: str) -> tuple[Header, bytes]:
         if path == "/metrics" and self.shows_metrics:
-            return (b"content-type", METRICS_TYPE), self.metrics.write()
+            return (b"content-type", METRICS_TYPE), self.service.metrics.write()
         if path == "/v1/models":
-            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, self.models)]})
+            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, self.service.models.names)]})
         if path.startswith("/v1/models/"):
             name = path.removeprefix("/v1/models/")
-            if name in self.models:
+            if name in self.service.models.names:
                 return _JSON, encode_json(self._describe(name))
-            raise refuse_model(name, self.models)
-        served = "/v1/chat/completions, /v1/models and /healthz"
+            raise self.service.models.refuse(name)
+        served = f"{', '.join(FACES)}, /v1/models and /healthz"
         raise Refusal(status=404, message=f"there is nothing at this path; {served} are served")
 
     def _describe(self, name: str) -> dict[str, object]:
         return {"id": name, "object": "model", "created": self.started, "owned_by": "hocket"}
-
-
-def _ends_in_agent(value: object) -> bool:
-    """Say whether what a runnable returns is an agent's result, or may be: that of its last step, or of one it chooses."""
-    match value:
-        case RunnableSequence():
-            return _ends_in_agent(vars(value)["last"])
-        case RunnableWrapper() | RunnableBranch() | RouterRunnable() | RunnableWithMessageHistory():
-            return any(map(_ends_in_agent, vars(value).values()))
-        case Mapping():
-            return any(map(_ends_in_agent, cast("Mapping[object, object]", value).values()))
-        case list() | tuple():
-            return any(map(_ends_in_agent, cast("Sequence[object]", value)))
-        case _:
-            return isinstance(value, Agent)
 
 
 def _check_method(scope: FieldsView, method: str) -> None:
@@ -205,11 +202,8 @@ def _check_method(scope: FieldsView, method: str) -> None:
         raise Refusal(status=405, message=message, headers=[(b"allow", method.encode())])
 
 
-def _read_id(headers: Iterable[Header]) -> bytes | None:
+def _read_id(headers: Iterable[Header]) -> str | None:
     """Return the name that a client gives a request, if it is short and plain: it goes into logs."""
-    id = next((value for name, value in headers if name == b"x-request-id"), b"")
-    return (
-        id
-        if 0 < len(id) <= _ID_LENGTH and id.isascii() and id.replace(b"-", b"").replace(b"_", b"").isalnum()
-        else None
-    )
+    id = next((value for name, value in headers if name == b"x-request-id"), b"").decode("latin-1")
+    is_plain = id.isascii() and id.replace("-", "").replace("_", "").isalnum()
+    return id if 0 < len(id) <= _ID_LENGTH and is_plain else None

@@ -13,38 +13,22 @@ from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
 from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.folding import ToolCallFold
 from hocket.messages.roles import calls_of_reply
-from hocket.messages.usage import add_report
 from hocket.remote.chat_completion import INPUT_DETAILS, OUTPUT_DETAILS
 from hocket.remote.function_calls import write_call
+from hocket.serving.gateway.call_pieces import CallPieces
+from hocket.serving.gateway.chat_request import read_chat_request
+from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer, find_finish
 from hocket.serving.message_parts import encode_json, find_plain_text, join_reasoning, list_blocks
 from hocket.serving.refusals import explain_failure
 
-__all__ = [
-    "CompletionWriter",
-    "check_answer",
-    "write_completion",
-    "write_usage",
-]
+__all__ = ["CHAT", "CompletionWriter", "write_completion", "write_usage"]
 
-_WORDS = frozenset({"stop", "length", "tool_calls", "content_filter"})
 _BESIDE = ("refusal", "annotations", "audio", "images")
 
 
-def check_answer(said: object) -> AIMessage | str:
-    """Return what a model, or a chain that ends in one, has said.
-
-    Raises:
-        InvalidReply: it is something else.
-    """
-    if isinstance(said, AIMessage | str):
-        return said
-    raise InvalidReply(f"the answer is {type(said).__name__}, and neither a message of a model nor a text")
-
-
-def write_completion(said: AIMessage | str, model: str) -> bytes:
-    """Return a whole answer as a chat completion of the model that the client named.
+def write_completion(said: Said, request: AnswerRequest) -> bytes:
+    """Return a whole answer as a chat completion of the model that the client has named.
 
     Raises:
         InvalidReply: the model's server says that the answer failed.
@@ -61,9 +45,9 @@ def write_completion(said: AIMessage | str, model: str) -> bytes:
         "index": 0,
         "message": told,
         "logprobs": _read_logprobs(facts),
-        "finish_reason": _read_finish(facts, called=bool(calls)),
+        "finish_reason": find_finish(facts, called=bool(calls)),
     }
-    body = {**_make_head("chat.completion", model), "choices": [choice]}
+    body = {**_make_head("chat.completion", request.model), "choices": [choice]}
     if message.usage_metadata:
         body["usage"] = write_usage(message.usage_metadata)
     return encode_json(body)
@@ -79,20 +63,6 @@ def _read_beside(message: AIMessage) -> Fields:
     if reasoning := join_reasoning(list_blocks(message)):
         beside["reasoning_content"] = reasoning
     return beside
-
-
-def _read_finish(facts: FieldsView, *, called: bool) -> str:
-    """Return why an answer that came whole has ended.
-
-    Raises:
-        InvalidReply: with an error.
-    """
-    reason: object = facts.get("normalized_finish_reason")
-    if reason == "error":
-        raise InvalidReply("the model's server ended the answer with an error")
-    if reason not in _WORDS:
-        reason = facts.get("finish_reason") or "stop"
-    return "tool_calls" if called and reason == "stop" else str(reason)
 
 
 def _read_logprobs(facts: FieldsView) -> FieldsView | None:
@@ -125,13 +95,8 @@ def write_usage(usage: UsageMetadata) -> Fields:
     return made
 
 
-class CompletionWriter:
+class CompletionWriter(ReplyWriter):
     """Writes an answer that comes in pieces as the events of one chat completion.
-
-    Attributes:
-        usage: what the model has reported so far.
-        facts: what it has said so far about its answer.
-        has_failed: whether the stream broke off.
 
     Args:
         model: the name that the client knows.
@@ -140,25 +105,16 @@ class CompletionWriter:
     """
 
     def __init__(self, model: str, *, include_usage: bool = False, upstream_errors: bool = False) -> None:
-        self.usage: UsageMetadata | None = None
-        self.has_failed: bool = False
+        super().__init__(upstream_errors=upstream_errors)
         self._head = _make_head("chat.completion.chunk", model)
         self._include_usage = include_usage
-        self._upstream_errors = upstream_errors
         # Nearly all events differ in their text alone: what stands around it is written once.
         before, _, after = self._event({"content": ""}).rpartition(b'""')
         self._before, self._after = before, after
-        self.facts: Fields = {}
-        self._calls = ToolCallFold()
-        self._sent: list[int] = []  # characters of the arguments of each call
+        self._calls = CallPieces()
         self._has_begun = False
 
-    def write(self, item: AIMessage | str) -> bytes:
-        """Return the event of a piece; nothing, if it says nothing.
-
-        Raises:
-            InvalidReply: it is no piece of an answer.
-        """
+    def write(self, item: Said) -> bytes:
         item = check_answer(item)
         begin = b"" if self._has_begun else self._event({"role": "assistant", "content": "", "refusal": None})
         self._has_begun = True
@@ -171,9 +127,7 @@ class CompletionWriter:
 
     def _read(self, chunk: AIMessageChunk) -> Fields:
         """Return what a piece adds, and take note of what is told at the end."""
-        self.facts |= chunk.response_metadata
-        if chunk.usage_metadata:
-            self.usage = add_report(self.usage, chunk.usage_metadata)
+        self._note(chunk)
         delta: Fields = {"content": text} if (text := chunk.text) else {}
         if not isinstance(chunk.content, str) or chunk.additional_kwargs:
             delta |= _read_beside(chunk)
@@ -182,18 +136,12 @@ class CompletionWriter:
         return delta
 
     def _write_call(self, chunk: ToolCallChunk) -> Fields:
-        """Return a piece of a call, by the place of the call: what a model's server numbers them by is its own affair."""
-        call = self._calls.add(chunk)
-        place = self._calls.calls.index(call)
-        text = chunk["args"] or ""
-        if place < len(self._sent):
-            if chunk["name"]:
-                text = call.text()[self._sent[place] :]  # some servers send a finished call once more
-            self._sent[place] += len(text)
-            return {"index": place, "function": {"arguments": text}}
-        self._sent.append(len(text))
-        function = {"name": call.name or "", "arguments": text}
-        return {"index": place, "id": call.id or "", "type": "function", "function": function}
+        """Return a piece of a call."""
+        piece = self._calls.add(chunk)
+        if not piece.is_first:
+            return {"index": piece.place, "function": {"arguments": piece.text}}
+        function = {"name": piece.name, "arguments": piece.text}
+        return {"index": piece.place, "id": piece.id, "type": "function", "function": function}
 
     def _event(self, delta: Fields, finish: str | None = None, logprobs: FieldsView | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
@@ -201,9 +149,8 @@ class CompletionWriter:
         return b"data: " + encode_json({**self._head, "choices": [choice], **told}) + b"\n\n"
 
     def end(self) -> bytes:
-        """Return the events that say why the answer has ended, and what it took."""
         try:
-            events = [self._event({}, _read_finish(self.facts, called=bool(self._sent)))]
+            events = [self._event({}, find_finish(self.facts, called=bool(self._calls)))]
         except InvalidReply as error:
             return self.fail(error)
         if self._include_usage:
@@ -212,6 +159,13 @@ class CompletionWriter:
         return b"".join((*events, b"data: [DONE]\n\n"))
 
     def fail(self, error: Exception) -> bytes:
-        """Return the event that says what went wrong, on which OpenAI's clients raise."""
         self.has_failed = True
         return b"data: " + explain_failure(error, in_full=self._upstream_errors).body() + b"\n\n"
+
+
+def _make_writer(request: AnswerRequest, upstream_errors: bool) -> CompletionWriter:
+    return CompletionWriter(request.model, include_usage=request.include_usage, upstream_errors=upstream_errors)
+
+
+CHAT = Face(read_chat_request, write_completion, _make_writer, lambda refusal, _: refusal.body())
+"""OpenAI's chat completions."""

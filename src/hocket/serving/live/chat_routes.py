@@ -12,7 +12,6 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
@@ -32,6 +31,7 @@ from hocket.messages.content import FieldsView
 from hocket.serving.event_body import EventBody, log_failure
 from hocket.serving.exchange import receive_json, run_for_client, send_events
 from hocket.serving.live.answers import LiveAnswers
+from hocket.serving.origins import Origins, find_host, origin_of
 from hocket.serving.page_writer import check_id
 from hocket.serving.pages.chat_input import ChatInput, make_key, read_chat
 from hocket.serving.refusals import Refusal, explain_failure
@@ -44,7 +44,6 @@ Answer: TypeAlias = Callable[[ChatInput], AsyncIterable[object] | Awaitable[Asyn
 FindUser: TypeAlias = Callable[[FieldsView], str | Awaitable[str | None] | None]
 """Returns who asks, from the scope of a request (ASGI); None: nobody who is known."""
 
-_PORTS = {"http": 80, "https": 443}
 _PROTOCOLS = ("vercel", "ag-ui")
 _JSON: Header = (b"content-type", b"application/json")
 _EXPOSED = b"retry-after, x-should-retry, x-vercel-ai-ui-message-stream"
@@ -91,35 +90,24 @@ def chat_app(
         >>> model = FakeListChatModel(responses=["Hello."])
         >>> app = chat_app(lambda chat: model.astream([chat.input]))
     """
-    if isinstance(protocols, str) or not protocols or not {*protocols} <= {*_PROTOCOLS}:
+    if (
+        isinstance(protocols, str)
+        or not isinstance(protocols, Collection)
+        or not protocols
+        or not {*protocols} <= {*_PROTOCOLS}
+    ):
         raise InvalidInput(f"protocols is {protocols!r}; it has one or both of {', '.join(_PROTOCOLS)}")
     if type(max_body) is not int or max_body < 1:
         raise InvalidInput(f"max_body is {max_body!r}; it is a whole number above 0")
-    if isinstance(cors, str) or not all(map(_is_origin, cors)):
-        raise InvalidInput(
-            f'cors is {cors!r}; it has origins as browsers say them, such as "https://app.example": in small letters, '
-            "without a path, and without a port where it is that of the scheme"
-        )
+    origins = Origins(cors, _EXPOSED, with_cookies=True)
+    if origins.takes_any:
+        raise InvalidInput('cors has "*", and any page could ask with the cookies of its reader; name the origins')
     for name, value in (("answer", answer), ("user", user)):
         if not callable(value) and (name == "answer" or value is not None):
             raise InvalidInput(f"{name} is of type {type(value).__name__}; it is a function, see chat_app")
     if not isinstance(live, LiveAnswers | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"live is of type {type(live).__name__}; it is LiveAnswers(...)")
-    return _ChatApp(answer, live or LiveAnswers(), user, frozenset(protocols), system, frozenset(cors), max_body)
-
-
-def _is_origin(value: object) -> bool:
-    """Whether it is an origin as a browser says it."""
-    try:
-        parts = urlsplit(value if isinstance(value, str) else "")
-        port = parts.port
-    except ValueError:
-        return False
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    place = host if port is None else f"{host}:{port}"
-    return (
-        parts.hostname is not None and port != _PORTS.get(parts.scheme, port) and value == f"{parts.scheme}://{place}"
-    )
+    return _ChatApp(answer, live or LiveAnswers(), user, frozenset(protocols), system, origins, max_body)
 
 
 @dataclass(frozen=True)
@@ -129,7 +117,7 @@ class _ChatApp:
     user: FindUser | None
     protocols: frozenset[str]
     system: bool
-    cors: frozenset[str]
+    origins: Origins
     max_body: int
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
@@ -157,28 +145,15 @@ class _ChatApp:
         Raises:
             Refusal: 403: the page is none that may ask.
         """
-        named = {name: value.decode("latin-1") for name, value in scope["headers"] if name in (b"origin", b"host")}
-        origin, host = named.get(b"origin", ""), named.get(b"host", "")
-        is_listed = origin in self.cors
-        names = frozenset(urlsplit(one).hostname or "" for one in self.cors)
-        reason = explain_foreign_name(scope, names, "cors=") if is_reached_here(scope) else None
-        if reason is None and origin and not is_listed and not (host and _find_host(origin) == host.lower()):
+        origin = origin_of(scope)
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        is_listed = self.origins.has(origin)
+        reason = explain_foreign_name(scope, self.origins.names, "cors=") if is_reached_here(scope) else None
+        if reason is None and origin and not is_listed and not (host and find_host(origin) == host.lower()):
             reason = f"pages of {origin:.100} may not ask here; who serves this names them with cors="
         if reason is not None:
             raise Refusal(status=403, message=reason)
-        if not is_listed:
-            return []
-        headers: list[Header] = [
-            (b"access-control-allow-origin", origin.encode("latin-1")),
-            (b"access-control-allow-credentials", b"true"),
-            (b"access-control-expose-headers", _EXPOSED),
-            (b"vary", b"origin"),
-        ]
-        asked = dict(scope["headers"]).get(b"access-control-request-headers")
-        if scope["method"] == "OPTIONS":
-            headers += [(b"access-control-allow-methods", b"GET, POST"), (b"access-control-max-age", b"600")]
-            headers += [(b"access-control-allow-headers", asked)] if asked else []
-        return headers
+        return self.origins.write_headers(scope, origin) if is_listed else []
 
     async def _answer(self, scope: FieldsView, receive: Receive, send: Send, headers: list[Header]) -> None:
         """Answer a request.
@@ -259,10 +234,3 @@ async def _send(send: Send, body: EventBody[bytes], headers: list[Header]) -> No
         await send_events(send, body, headers)
     finally:
         await body.aclose()
-
-
-def _find_host(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""

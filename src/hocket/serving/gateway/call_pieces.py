@@ -1,0 +1,52 @@
+"""Calls of tools that come in pieces, and how much of the arguments of each a client was told."""
+
+from typing import NamedTuple
+
+from hocket.messages import ToolCallChunk
+from hocket.messages.folding import ToolCallFold
+
+__all__ = ["CallPiece", "CallPieces"]
+
+
+class CallPiece(NamedTuple):
+    """What a piece adds to a call.
+
+    Attributes:
+        place: of the call among those of the answer: what a model's server numbers them by is its own affair.
+        id, name: of the call, as far as they are known; "": not yet.
+        text: the arguments that are new.
+        is_first: whether the call begins.
+    """
+
+    place: int
+    id: str
+    name: str
+    text: str
+    is_first: bool
+
+
+class CallPieces:
+    """The calls of one answer."""
+
+    def __init__(self) -> None:
+        self._fold = ToolCallFold()
+        self._sent: list[int] = []  # characters of the arguments of each call
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    def add(self, chunk: ToolCallChunk) -> CallPiece:
+        """Add a piece."""
+        call = self._fold.add(chunk)
+        place = self._fold.calls.index(call)
+        is_first = place == len(self._sent)
+        if is_first:
+            self._sent.append(0)
+        # Some servers send a finished call once more.
+        text = call.text()[self._sent[place] :] if chunk["name"] and not is_first else chunk["args"] or ""
+        self._sent[place] += len(text)
+        return CallPiece(place, call.id or "", call.name or "", text, is_first)
+
+    def is_whole(self, place: int) -> bool:
+        """Whether the arguments of a call are complete, so that nothing can follow."""
+        return self._fold.calls[place].is_whole()

@@ -1,0 +1,67 @@
+"""The fields of a request that a stranger has sent, each read as what it has to be, or refused by its name."""
+
+from typing import TypeVar, cast
+
+from pydantic_core import from_json
+
+from hocket.errors.hints import excerpt
+from hocket.messages.content import Fields, FieldsView
+from hocket.serving.refusals import Refusal
+
+__all__ = ["find_field", "find_stop", "is_list_of", "read_object", "refuse_field", "require_field"]
+
+T = TypeVar("T")
+
+
+def read_object(body: bytes) -> Fields:
+    """Return the fields of a body that say something: null is as good as nothing.
+
+    Raises:
+        Refusal: it is no JSON, or no object.
+    """
+    try:
+        data: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refusal(status=400, message=f"the body is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise Refusal(status=400, message=f"the body is {excerpt(data)}; it is a JSON object")
+    return {name: value for name, value in cast(Fields, data).items() if value is not None}
+
+
+def refuse_field(name: str, value: object, expected: str) -> Refusal:
+    """Return what is told of a field that is not what it has to be."""
+    return Refusal(status=400, message=f"{name} is {excerpt(value)}; it is {expected}", param=name)
+
+
+def find_field(fields: FieldsView, name: str, kind: type[T], expected: str) -> T | None:
+    """Return a field that has to be of one kind; None: it is not there."""
+    value: object = fields.get(name)
+    if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        raise refuse_field(name, value, expected)
+    return value
+
+
+def require_field(fields: FieldsView, name: str, kind: type[T], expected: str) -> T:
+    """Return a field that has to be there, and to say something."""
+    value = find_field(fields, name, kind, expected)
+    if not value:
+        raise (
+            refuse_field(name, value, f"{expected}, and not empty")
+            if name in fields
+            else Refusal(status=400, message=f"{name} is missing; it is {expected}", param=name)
+        )
+    return value
+
+
+def find_stop(fields: FieldsView, name: str = "stop") -> list[str] | None:
+    """Return the texts that end an answer, one as a list of one; None: there are none."""
+    value: object = fields.get(name)
+    texts = [value] if isinstance(value, str) else value
+    if texts is not None and not is_list_of(str, texts):
+        raise refuse_field(name, value, "a text, or a list of texts")
+    return cast("list[str] | None", texts)
+
+
+def is_list_of(kind: type, value: object) -> bool:
+    """Whether a value is a list, and all that is in it of one kind."""
+    return isinstance(value, list) and all(isinstance(one, kind) for one in cast("list[object]", value))

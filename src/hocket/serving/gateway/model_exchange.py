@@ -1,0 +1,152 @@
+"""One request for an answer, whatever face it came to.
+
+A stream that breaks off has begun with a status: all that is left is an event of the stream.
+
+An option that the model refuses is refused before anything is sent. So where it may be left out the model is asked once
+more, without it, and the reply names it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from hocket._asgi import Header, Send
+from hocket._pipeline.answer import CACHE_HIT
+from hocket.errors import UnknownOption, Unsupported
+from hocket.language_models.chat_models import BaseChatModel
+from hocket.messages import AIMessage, UsageMetadata
+from hocket.messages.content import FieldsView
+from hocket.runnables import RunnableConfig
+from hocket.serving.event_body import EventBody
+from hocket.serving.exchange import send_events
+from hocket.serving.gateway.exchange import GatewayExchange, GatewayService
+from hocket.serving.gateway.face import AnswerRequest, Face, Said, check_answer
+from hocket.serving.gateway.served_models import AskedModel
+from hocket.serving.refusals import Refusal
+
+__all__ = ["DROPPED", "ModelExchange"]
+
+T = TypeVar("T")
+
+DROPPED = b"x-hocket-dropped"
+"""The header that names the options that were left out."""
+
+
+class ModelExchange(GatewayExchange[AnswerRequest]):
+    """One request for an answer.
+
+    Args:
+        face: whose format it has.
+        service, facts, headers: see `GatewayExchange`.
+    """
+
+    def __init__(self, face: Face, service: GatewayService, facts: dict[str, object], headers: list[Header]) -> None:
+        super().__init__(service, facts, headers)
+        self._face = face
+        self._dropped: set[str] = set()
+
+    def _read(self, body: bytes) -> AnswerRequest:
+        return self._face.read(body)
+
+    async def _answer(self, request: AnswerRequest, send: Send) -> None:
+        if request.metadata:
+            self._facts["request_metadata"] = request.metadata
+        model = self._models.find(request.model)
+        request = self._leave_out(request, request.spare & self._models.refused[request.model])
+        if request.stream:
+            await self._send_stream(model, request, send)
+        else:
+            await self._send_whole(model, request, send)
+
+    async def _send_whole(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
+        async def ask(asked: AskedModel, request: AnswerRequest) -> Said:
+            return check_answer(await asked.ainvoke(request.messages, self._config(), **request.options))
+
+        said = await self._ask(ask, model, request)
+        body = self._face.write(said, request)
+        if isinstance(said, AIMessage):
+            self._count(request.model, said.usage_metadata, said.response_metadata)
+        await self._send_json(send, body, self._name_dropped())
+
+    async def _send_stream(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
+        writer = self._face.make_writer(request, self._limits.upstream_errors)
+
+        async def ask(asked: AskedModel, request: AnswerRequest) -> EventBody[Said]:
+            stream = asked.astream(request.messages, self._config(), **request.options)
+            body: EventBody[Said] = EventBody(stream, writer, self._limits.ping)
+            await body.start()
+            return body
+
+        body = await self._ask(ask, model, request)
+        try:
+            await send_events(send, body, [*self._name_dropped(), *self._headers], self._confirm)
+        finally:
+            await body.aclose()
+            self._count(request.model, writer.usage, writer.facts)
+            if writer.has_failed:
+                self._metrics.count_broken(request.model)
+
+    def _config(self) -> RunnableConfig:
+        return {"metadata": self._facts}
+
+    def _confirm(self) -> None:
+        self._status = 200
+
+    def _count(self, model: str, usage: UsageMetadata | None, facts: FieldsView) -> None:
+        if not facts.get(CACHE_HIT):  # what came out of a cache was counted when it went in
+            self._count_usage(model, usage)
+
+    # -- options
+
+    async def _ask(
+        self, ask: Callable[[AskedModel, AnswerRequest], Awaitable[T]], model: AskedModel, request: AnswerRequest
+    ) -> T:
+        """Return what ``ask`` does, with as many of the request's options as the model takes.
+
+        Raises:
+            Exception: what the model raises; an option is refused that may not be left out.
+        """
+        while True:
+            try:
+                return await ask(_offer_tools(model, request), request)
+            except (Unsupported, UnknownOption) as error:
+                refused = frozenset(error.options) & (request.options.keys() | request.tools.keys() - {"tools"})
+                if not refused or not (self._limits.drops_options or refused <= request.spare):
+                    raise
+            self._models.refused[request.model] |= refused
+            request = self._leave_out(request, refused)
+
+    def _leave_out(self, request: AnswerRequest, refused: frozenset[str]) -> AnswerRequest:
+        """Return a request without options, which the reply will name."""
+        if not refused:
+            return request
+        self._dropped |= refused
+        options = {name: value for name, value in request.options.items() if name not in refused}
+        tools = {name: value for name, value in request.tools.items() if name not in refused}
+        return replace(request, options=options, tools=tools)
+
+    def _name_dropped(self) -> list[Header]:
+        return [(DROPPED, ", ".join(sorted(self._dropped)).encode())] if self._dropped else []
+
+    def _explain(self, error: Exception, request: AnswerRequest) -> Refusal:
+        options = sorted(error.options) if isinstance(error, Unsupported | UnknownOption) else ()
+        if not options:
+            return super()._explain(error, request)
+        # In words for somebody who writes requests, and not programs with hocket.
+        message = f"the model {request.model!r} takes no {', '.join(options)}; leave it out of the request"
+        return Refusal(status=400, message=message, param=options[0], code="unsupported")
+
+
+def _offer_tools(model: AskedModel, request: AnswerRequest) -> AskedModel:
+    """Return the model with the tools of a request.
+
+    Raises:
+        Refusal: it takes none.
+    """
+    if not request.tools:
+        return model
+    try:
+        return cast(AskedModel, cast(BaseChatModel, model).bind_tools(**request.tools))
+    except (NotImplementedError, AttributeError):
+        message = f"the model {request.model!r} cannot be given tools"
+        raise Refusal(status=400, message=message, param="tools") from None

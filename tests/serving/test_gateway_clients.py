@@ -1,0 +1,115 @@
+"""Who asks the gateway: tenants by their keys, and pages of other origins."""
+
+from typing import Any
+
+import pytest
+
+from hocket import ScriptedChatModel
+from hocket.budgets import Budget
+from hocket.callbacks import BaseCallbackHandler
+from hocket.errors import InvalidInput
+from hocket.providers.openai import ChatOpenAI
+from hocket.serving import openai_app
+from hocket.testing.server import Server
+from tests.serving.conftest import KEY, question, send
+
+CHAT = "/v1/chat/completions"
+APP = "https://app.example"
+OTHER = "https://evil.example"
+
+
+class Metadata(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, *, metadata: Any = None, **kwargs: Any) -> None:
+        self.seen.append(metadata)
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+async def test_a_tenant_is_known_by_its_key():
+    """And not by what it says of itself."""
+    handler = Metadata()
+    model = ScriptedChatModel(script=["Hello."] * 4, callbacks=[handler])
+    app = openai_app({"m": model}, keys={"red": "a-key-of-red", "blue": ["a-key-of-blue", "another-of-blue"]})
+    for key in ("a-key-of-red", "a-key-of-blue", "another-of-blue"):
+        response = await send(app, "POST", CHAT, headers=bearer(key), json=question(metadata={"tenant": "green"}))
+        assert response.status_code == 200
+    assert [one["tenant"] for one in handler.seen] == ["red", "blue", "blue"]
+    assert handler.seen[0]["request_metadata"] == {"tenant": "green"}
+    assert (await send(app, "POST", CHAT, headers={"x-api-key": "a-key-of-red"}, json=question())).status_code == 200
+    both = {"x-api-key": "a-key-of-red", **bearer("a-key-of-blue")}
+    assert (await send(app, "POST", CHAT, headers=both, json=question())).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"red": KEY, "blue": [KEY]}, "is the key of 'red', too"),
+        ({"red": []}, r"keys\['red'\] is empty"),
+        ({}, "keys is empty"),
+        ({"a\nb": KEY}, "a tenant 'a"),
+        ({"red": "short"}, r"keys\['red'\]\[0\]"),
+    ],
+    ids=str,
+)
+def test_tenants_that_will_not_do(keys: Any, says: str):
+    with pytest.raises(InvalidInput, match=says):
+        openai_app({"m": ScriptedChatModel(script=[])}, keys=keys)
+
+
+async def test_each_tenant_has_its_budget(gpt: Server):
+    """One that has spent its own holds up no other."""
+    budget = Budget(tokens=112, per="day", by="tenant")
+    model = ChatOpenAI(model="gpt-4o", base_url=gpt.url, api_key="a-key-of-theirs", max_tokens=100, budget=budget)
+    app = openai_app({"m": model}, keys={"red": "a-key-of-red", "blue": "a-key-of-blue"})
+    statuses = [
+        (await send(app, "POST", CHAT, headers=bearer(key), json=question())).status_code
+        for key in ("a-key-of-red", "a-key-of-red", "a-key-of-red", "a-key-of-blue")
+    ]
+    assert statuses[0] == 200 and statuses[-1] == 200 and 429 in statuses
+
+
+async def test_a_page_of_another_origin():
+    """Asks first, without a key; then it asks with one, and may read the reply."""
+    app = openai_app({"m": ScriptedChatModel(script=["Hello."])}, keys=KEY, cors=[APP])
+    asks = {"origin": APP, "access-control-request-headers": "authorization, content-type"}
+    response = await send(app, "OPTIONS", CHAT, headers=asks)
+    assert (response.status_code, response.headers["access-control-allow-origin"]) == (204, APP)
+    assert response.headers["access-control-allow-headers"] == "authorization, content-type"
+    assert "access-control-allow-credentials" not in response.headers
+    response = await send(app, "POST", CHAT, headers={"origin": APP, **bearer(KEY)}, json=question())
+    assert (response.status_code, response.headers["vary"]) == (200, "origin")
+    assert "x-hocket-dropped" in response.headers["access-control-expose-headers"]
+    response = await send(app, "POST", CHAT, headers={"origin": APP}, json=question())
+    assert (response.status_code, response.headers["access-control-allow-origin"]) == (401, APP)
+
+
+async def test_a_page_that_may_not_ask():
+    """Has no headers, so that its browser keeps the reply from it; without keys it is refused."""
+    app = openai_app({"m": ScriptedChatModel(script=["Hello."])}, keys=KEY, cors=[APP])
+    response = await send(app, "OPTIONS", CHAT, headers={"origin": OTHER})
+    assert response.status_code == 401 and "access-control-allow-origin" not in response.headers
+    asked = ScriptedChatModel(script=["Hello."])
+    app = openai_app({"m": asked}, hosts=["test"], cors=[APP])
+    response = await send(app, "POST", CHAT, headers={"origin": OTHER}, json=question())
+    assert response.status_code == 403 and not asked.requests
+    response = await send(app, "POST", CHAT, headers={"origin": APP}, json=question())
+    assert (response.status_code, response.headers["access-control-allow-origin"]) == (200, APP)
+
+
+async def test_pages_of_all_origins_need_keys():
+    with pytest.raises(InvalidInput, match='cors has "\\*" and there are no keys'):
+        openai_app({"m": ScriptedChatModel(script=[])}, cors=["*"])
+    app = openai_app({"m": ScriptedChatModel(script=["Hello."])}, keys=KEY, cors=["*"])
+    response = await send(app, "POST", CHAT, headers={"origin": OTHER, **bearer(KEY)}, json=question())
+    assert (response.status_code, response.headers["access-control-allow-origin"]) == (200, OTHER)
+
+
+@pytest.mark.parametrize("cors", ["https://app.example", ["app.example"], ["https://app.example/"], 5, None])
+def test_what_is_no_origin(cors: Any):
+    with pytest.raises(InvalidInput, match="it has origins as browsers say them"):
+        openai_app({"m": ScriptedChatModel(script=[])}, cors=cors)
