@@ -112,8 +112,12 @@ def test_it_serves_until_ctrl_c(served: Callable[..., Served]) -> None:
 def test_with_keys_it_serves_whoever_has_one(served: Callable[..., Served], tmp_path: Path) -> None:
     """By any name, at any address."""
     (tmp_path / "keys").write_text(f"# the team's\n\n{KEY}\nanother-key\n")
-    one = served("fake:Hello.", "--key-file", str(tmp_path / "keys"), "--host", "0.0.0.0", "--max-concurrency", "5")
+    keys = ("--key-file", str(tmp_path / "keys"))
+    one = served("fake:Hello.", *keys, "--host", "0.0.0.0", "--max-concurrency", "5", "--page")
     url = one.url.replace("0.0.0.0", "127.0.0.1")
+    assert f"a page at {one.url}/page/;" in one.said
+    assert "<title>hocket</title>" in httpx.get(f"{url}/page/").text
+    assert httpx.get(f"{url}/page/runs.json").status_code == 401
     assert httpx.get(f"{url}/v1/models", headers={"host": "models.example"}).status_code == 401
     for key in (KEY, "another-key"):
         headers = {"host": "models.example", "authorization": f"Bearer {key}"}

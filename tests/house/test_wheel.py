@@ -80,10 +80,11 @@ def run(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., 
 
 
 def test_what_the_wheel_holds(wheel: Path) -> None:
-    """The package with its types; no test, no cache, no file of a tool."""
+    """The package with its types, and the files of its page; no test, no cache, no file of a tool."""
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"hocket"}
-    assert "hocket/py.typed" in names
+    page = {f"hocket/serving/console/static/{name}" for name in ("index.html", "page.css", "page.js")}
+    assert {"hocket/py.typed", *page} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
 
 

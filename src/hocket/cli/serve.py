@@ -30,6 +30,7 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
     parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
     parser.declare("--metrics", "serve numbers for Prometheus at /metrics")
+    parser.declare("--page", "serve a page at /page/: models side by side, what has run, what it cost")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -58,8 +59,14 @@ def run(arguments: argparse.Namespace) -> None:
         max_concurrency=arguments.max_concurrency,
         metrics=arguments.metrics,
         upstream_errors=arguments.upstream_errors,
+        page=arguments.page,
     )
-    run_app(app, arguments.host, arguments.port, lambda url: f"{', '.join(models)} at {url}/v1; Ctrl-C ends it")
+
+    def describe(url: str) -> str:
+        page = f", a page at {url}/page/" if arguments.page else ""
+        return f"{', '.join(models)} at {url}/v1{page}; Ctrl-C ends it"
+
+    run_app(app, arguments.host, arguments.port, describe)
 
 
 def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe: Callable[[str], str]) -> None:

@@ -24,19 +24,22 @@ _FINISHES = {"done": "stop", "direct": "stop", "stopped": "stop"}
 """Why a run has ended, in the word for models; any other is a limit."""
 
 
-def check_agent(name: str, agent: Agent[object]) -> None:
+def check_agent(name: str, agent: Agent[object], *, may_pause: bool = False) -> None:
     """Refuse an agent that a request alone cannot run.
 
     Args:
         name: that clients would call it by.
         agent: to be served.
+        may_pause: whether it may wait for a person.
 
     Raises:
         InvalidInput: it may pause, or needs a context or injected arguments.
     """
     reason = ""
-    if agent.may_pause:
-        reason = "may wait for a person, whom no request of a program can ask; serve it to a page with chat_app"
+    if agent.may_pause and not may_pause:
+        reason = (
+            "may wait for a person, whom no request of a program can ask; serve it with page=True, or with chat_app"
+        )
     elif agent.required_injected:
         injected = ", ".join(sorted(agent.required_injected))
         reason = (

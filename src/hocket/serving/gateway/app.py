@@ -20,6 +20,7 @@ from hocket._asgi import (
 from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
+from hocket.serving.console.routes import Console
 from hocket.serving.event_body import PING_SECONDS, check_ping
 from hocket.serving.gateway.exchange import GatewayLimits, GatewayService
 from hocket.serving.gateway.faces import FACES
@@ -50,6 +51,7 @@ def openai_app(
     upstream_errors: bool = False,
     unsupported: Literal["raise", "drop"] = "raise",
     cors: Collection[str] = (),
+    page: bool = False,
 ) -> ASGIApp:
     """Return an ASGI application that serves models to OpenAI's clients: ``uvicorn module:app``, or mounted in another one.
 
@@ -74,6 +76,8 @@ def openai_app(
             else any name is taken.
         upstream_errors: whether clients are told what the model's server said of a failure, addresses within included, too.
             Else they are told in hocket's words, and the logger "hocket.serving" has the rest.
+        page: whether there is a page for people at ``/page/``: models and agents asked side by side, the last runs, and
+            usage. Agents that wait for a person are on it, and nowhere else.
 
     Raises:
         InvalidInput: an option is not of its kind, there is no model, one is an agent or ends in one, or a key will not do.
@@ -83,7 +87,7 @@ def openai_app(
         >>> from hocket.serving import openai_app
         >>> app = openai_app({"assistant": ScriptedChatModel(script=["Hello."])}, keys="a-long-key")
     """
-    served = ServedModels(models)
+    served = ServedModels(models, page=page)
     for option, value in (("max_concurrency", max_concurrency), ("max_body", max_body)):
         if value is not None and (type(value) is not int or value < 1):
             raise InvalidInput(f"{option} is {value!r}; it is a whole number above 0")
@@ -95,7 +99,12 @@ def openai_app(
         raise InvalidInput('cors has "*" and there are no keys: any page could ask at your cost; give keys, or origins')
     known_keys = None if keys is None else ClientKeys(keys)
     limits = GatewayLimits(max_concurrency, max_body, ping, upstream_errors, unsupported == "drop")
-    return _Gateway(GatewayService(served, limits, GatewayMetrics()), known_keys, read_hosts(hosts), origins, metrics)
+    console = None
+    if page:
+        find_tenant = None if known_keys is None else known_keys.check
+        console = Console(models, find_tenant, max_body=max_body, in_full=upstream_errors or keys is None)
+    service = GatewayService(served, limits, GatewayMetrics(), None if console is None else console.watch)
+    return _Gateway(service, known_keys, read_hosts(hosts), origins, metrics, console)
 
 
 @dataclass(frozen=True)
@@ -107,11 +116,12 @@ class _Gateway:
     hosts: frozenset[str] | None
     origins: Origins
     shows_metrics: bool
+    console: Console | None
     started: int = field(default_factory=lambda: int(time.time()))
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await confirm_lifespan(receive, send)
+            await confirm_lifespan(receive, send, None if self.console is None else self.console.aclose)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})  # before it is accepted: refused
         else:
@@ -127,7 +137,9 @@ class _Gateway:
             headers += self._check_origin(scope)
             if scope["method"] == "OPTIONS" and len(headers) > 1:
                 return await send_reply(send, 204, b"", headers)
-            if face is None:
+            if self.console is not None and self.console.handles(path):
+                await self.console.serve(scope, receive, send)
+            elif face is None:
                 kind, body = self._read(path, scope)
                 await send_reply(send, 200, body, [kind, *headers])
             else:

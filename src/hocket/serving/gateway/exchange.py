@@ -13,14 +13,17 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from hocket._asgi import Header, Receive, Send, send_reply
 from hocket._runtime.mode import ASYNC
+from hocket.callbacks import BaseCallbackHandler
 from hocket.messages import UsageMetadata
+from hocket.messages.content import FieldsView
+from hocket.runnables import RunnableConfig
 from hocket.serving.event_body import log_failure
 from hocket.serving.exchange import receive_json, run_for_client
 from hocket.serving.gateway.metrics import GatewayMetrics
 from hocket.serving.gateway.served_models import ServedModels
 from hocket.serving.refusals import Refusal, explain_failure
 
-__all__ = ["GatewayExchange", "GatewayLimits", "GatewayService"]
+__all__ = ["GatewayExchange", "GatewayLimits", "GatewayService", "Watch"]
 
 _LEFT = 499
 """The status of a request whose client did not wait, which nobody gets to see but who counts (nginx's)."""
@@ -39,12 +42,19 @@ class GatewayLimits(NamedTuple):
     drops_options: bool
 
 
+class Watch(Protocol):
+    """Returns a handler for the run of a request: what is asked, by its name, and the facts of the request."""
+
+    def __call__(self, served: str, facts: FieldsView) -> BaseCallbackHandler: ...
+
+
 class GatewayService(NamedTuple):
-    """What all requests share: the models by name, what is allowed, and what counts."""
+    """What all requests share: the models by name, what is allowed, what counts, and who watches."""
 
     models: ServedModels
     limits: GatewayLimits
     metrics: GatewayMetrics
+    watch: Watch | None = None
 
 
 class _Named(Protocol):
@@ -67,7 +77,7 @@ class GatewayExchange(ABC, Generic[Request]):
     """
 
     def __init__(self, service: GatewayService, facts: dict[str, object], headers: list[Header]) -> None:
-        self._models, self._limits, self._metrics = service
+        self._models, self._limits, self._metrics, self._watch = service
         self._facts = facts
         self._headers = headers
         self._status = _LEFT  # until all has been sent: some servers report the client gone as soon as it has
@@ -128,6 +138,12 @@ class GatewayExchange(ABC, Generic[Request]):
         if refusal.status >= 500 or refusal.message == refusal.words:
             log_failure(error)
         return refusal
+
+    def _config(self, request: Request) -> RunnableConfig:
+        """Return the config of the run."""
+        if self._watch is None:
+            return {"metadata": self._facts}
+        return {"metadata": self._facts, "callbacks": [self._watch(request.model, self._facts)]}
 
     async def _send_json(self, send: Send, body: bytes, headers: Iterable[Header] = ()) -> None:
         self._status = 200

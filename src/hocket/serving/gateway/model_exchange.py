@@ -16,7 +16,6 @@ from hocket.errors import UnknownOption, Unsupported
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import FieldsView
-from hocket.runnables import RunnableConfig
 from hocket.serving.event_body import EventBody
 from hocket.serving.exchange import send_events
 from hocket.serving.gateway.exchange import GatewayExchange, GatewayService
@@ -60,7 +59,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
 
     async def _send_whole(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
         async def ask(asked: AskedModel, request: AnswerRequest) -> Said:
-            return check_answer(await asked.ainvoke(request.messages, self._config(), **request.options))
+            return check_answer(await asked.ainvoke(request.messages, self._config(request), **request.options))
 
         said = await self._ask(ask, model, request)
         body = self._face.write(said, request)
@@ -72,7 +71,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         writer = self._face.make_writer(request, self._limits.upstream_errors)
 
         async def ask(asked: AskedModel, request: AnswerRequest) -> EventBody[Said]:
-            stream = asked.astream(request.messages, self._config(), **request.options)
+            stream = asked.astream(request.messages, self._config(request), **request.options)
             body: EventBody[Said] = EventBody(stream, writer, self._limits.ping)
             await body.start()
             return body
@@ -85,9 +84,6 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
             self._count(request.model, writer.usage, writer.facts)
             if writer.has_failed:
                 self._metrics.count_broken(request.model)
-
-    def _config(self) -> RunnableConfig:
-        return {"metadata": self._facts}
 
     def _confirm(self) -> None:
         self._status = 200

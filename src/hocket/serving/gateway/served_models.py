@@ -52,11 +52,15 @@ class AskedModel(Protocol):
 class ServedModels:
     """Models by their names.
 
+    Args:
+        models: by name.
+        page: whether there is a page, too: agents that wait for a person are on it, and nowhere else.
+
     Raises:
         InvalidInput: there is none, or one is none; one is an agent that a request alone cannot run, or ends in an agent.
     """
 
-    def __init__(self, models: Mapping[str, Model]) -> None:
+    def __init__(self, models: Mapping[str, Model], *, page: bool = False) -> None:
         if not isinstance(models, Mapping) or not models:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"models is {models!r}; it is a mapping with a name for each model, and one at least")
         self._asked: dict[str, AskedModel] = {}
@@ -69,13 +73,14 @@ class ServedModels:
             if isinstance(model, Embeddings):
                 self._embeddings[name] = model
             elif isinstance(model, Agent):
-                check_agent(name, model)
-                self._asked[name] = AgentModel(model)
+                check_agent(name, model, may_pause=page)
+                if not model.may_pause:
+                    self._asked[name] = AgentModel(model)
             else:
                 _check_end(name, model)
                 self._asked[name] = cast(AskedModel, model)
-        self.names: Sequence[str] = [*models]
-        self.refused: dict[str, set[str]] = {name: set() for name in models}
+        self.names: Sequence[str] = [name for name in models if name in self._asked or name in self._embeddings]
+        self.refused: dict[str, set[str]] = {name: set() for name in self.names}
         """The options that models have refused, by their names."""
 
     def check(self, name: str) -> None:
