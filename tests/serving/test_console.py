@@ -147,9 +147,11 @@ async def test_an_answer_can_be_followed_from_its_beginning():
     assert (await send(app, "POST", "/page/chat/t/stop", json={})).json() == {"stopped": False}
 
 
-@pytest.mark.parametrize("served", [FakeListLLM(responses=["Hello."]), model() | (lambda said: said.text)])
-async def test_what_answers_with_a_text_is_asked_too(served: Any):
-    app = openai_app({"m": served}, page=True)
+@pytest.mark.parametrize(
+    "make", [lambda: FakeListLLM(responses=["Hello."]), lambda: model() | (lambda said: said.text)]
+)
+async def test_what_answers_with_a_text_is_asked_too(make: Any):
+    app = openai_app({"m": make()}, page=True)
     assert say(await send(app, "POST", "/page/chat", json=chat("m"))) == "Hello."
 
 

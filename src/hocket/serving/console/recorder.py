@@ -173,7 +173,7 @@ class RunWatcher(BaseCallbackHandler):
 
     def _hear_first_token(self, seconds: float, *, run_id: UUID, **facts: object) -> None:
         if (run := self._running.get(run_id)) is not None:
-            run.first_word = seconds
+            run.first_word = clock.current().now() - run.begun
             self._recorder.version += 1
 
     def _count_replies(self, response: object, run_id: UUID) -> None:
