@@ -1,23 +1,33 @@
-"""A chat service: answers come as they are written, and each user's talk is kept in PostgreSQL."""
+"""A chat page and its service: answers outlive their readers, are stopped from anywhere, and a person approves calls.
 
+`chat_app` answers the page. What it does not know stands here: who asks, and where what was said is kept.
+"""
+
+import hashlib
 import logging
 import os
-from collections.abc import AsyncGenerator
+import secrets
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import Depends, FastAPI, Header
-from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import Response
 
-from hocket import SSE_HEADERS, BaseChatMessageHistory, Conversation, Timeout, init_chat_model, open_history, sse
+from hocket import BaseChatMessageHistory, HumanMessage, Timeout, create_agent, init_chat_model, open_history
+from hocket.agents import AgentStream, read_pending_calls
 from hocket.callbacks import register_handler
-from hocket.serving import finish_streams
+from hocket.messages import BaseMessage, ToolMessage
+from hocket.serving import ChatInput, LiveAnswers, chat_app, finish_streams
 from hocket.tracing import JSONFormatter, LogHandler, instrument
 
-DATABASE = os.environ.get("CHAT_DATABASE", "postgresql://localhost/chat")
+DATABASE = os.environ.get("CHAT_DATABASE", "postgresql://localhost/chat")  # sqlite:///chat.db, for one machine
 SECONDS = float(os.environ.get("CHAT_SECONDS", "60"))  # of an answer, in all
 PAUSE = float(os.environ.get("CHAT_PAUSE", "20"))  # until its first word, and between two of them
+USER_HEADER = os.environ.get("CHAT_USER_HEADER", "")  # in which a proxy that logs people in says who they are
 
 model = init_chat_model(
     os.environ.get("HOCKET_MODEL", "local"),
@@ -27,8 +37,100 @@ model = init_chat_model(
 )
 
 
+async def book_table(people: int, time: str) -> str:
+    """Book a table at the restaurant for this evening."""
+    return f"A table for {people} at {time} is booked."
+
+
+agent = create_agent(
+    model,
+    [book_table],
+    system_prompt="You are the friendly host of a restaurant. Be brief.",
+    interrupt_on=["book_table"],  # a person has to say yes
+)
+live = LiveAnswers(DATABASE)
+
+
+# -- who asks
+
+
+def find_user(scope: Mapping[str, Any]) -> str | None:
+    """Return who asks: as the proxy says, or by a secret that the browser alone has. The log has no secret."""
+    request = Request({**scope})
+    if USER_HEADER:
+        return request.headers.get(USER_HEADER)
+    cookie = request.cookies.get("user")
+    return hashlib.sha256(cookie.encode()).hexdigest()[:32] if cookie else None
+
+
+def require_user(request: Request) -> str:
+    if user := find_user(request.scope):
+        return user
+    raise HTTPException(401)
+
+
+User = Annotated[str, Depends(require_user)]
+
+
+# -- what is kept
+
+
+def open_talk(user: str, id: str) -> BaseChatMessageHistory:
+    """Return what was said in a chat."""
+    return open_history(DATABASE, f"talk/{quote(user, safe='')}/{id}")
+
+
+def open_question(user: str, id: str) -> BaseChatMessageHistory:
+    """Return what a chat was asked last: a talk has it when its answer is there, and a page that follows shows it before."""
+    return open_history(DATABASE, f"asked/{quote(user, safe='')}/{id}")
+
+
+async def is_running(key: str) -> bool:
+    state = await live.state(key)
+    return state is not None and state.state == "running"
+
+
+async def answer(chat: ChatInput) -> AgentStream[str]:
+    """Return the stream that answers a page; `chat_app` runs it to its end, whoever reads it."""
+    talk, asked = open_talk(chat.user, chat.id), open_question(chat.user, chat.id)
+    if not await is_running(chat.key):
+        text = chat.input.text if isinstance(chat.input, HumanMessage) else ""  # else a decision about a call
+        before = len(await talk.aget_messages())
+        await asked.aclear()
+        await asked.aadd_messages([HumanMessage(text, additional_kwargs={"before": before})])
+    return agent.astream(chat.input, {"metadata": {"user_id": chat.user}}, history=talk)
+
+
+def describe(messages: list[BaseMessage]) -> list[dict[str, object]]:
+    """Return what a page shows of messages; ``partial``: of an answer that was stopped or broke off."""
+    results = {one.tool_call_id: one.text for one in messages if isinstance(one, ToolMessage)}
+    waiting = {call["id"] for call in read_pending_calls(messages)}
+    return [
+        {
+            "role": message.type,
+            "text": message.text,
+            "partial": bool(message.response_metadata.get("partial")),
+            "calls": [
+                {
+                    "id": call["id"],
+                    "tool": call["name"],
+                    "input": call["args"],
+                    "output": results.get(call["id"] or ""),
+                    "waits": call["id"] in waiting,
+                }
+                for call in getattr(message, "tool_calls", ())
+            ],
+        }
+        for message in messages
+        if message.type != "tool"
+    ]
+
+
+# -- the service
+
+
 @asynccontextmanager
-async def trace(_: FastAPI) -> AsyncGenerator[None, None]:
+async def run(_: FastAPI) -> AsyncGenerator[None, None]:
     """Log a line of JSON for each run, and make spans for OpenTelemetry, wherever the process sends them."""
     handler = logging.StreamHandler()
     handler.setFormatter(JSONFormatter())
@@ -38,51 +140,64 @@ async def trace(_: FastAPI) -> AsyncGenerator[None, None]:
     register_handler(LogHandler(logger, metadata=["user_id"]))
     instrument()
     yield
-    await finish_streams()  # what was said until now is kept
-    await open_history(DATABASE, "-").aclose()  # the connections that all histories share
+    await live.aclose()  # what was said until now is kept; a mounted application hears of no end
+    await finish_streams()
+    await open_talk("-", "-").aclose()  # the connections that all histories share
 
 
-app = FastAPI(lifespan=trace)
+app = FastAPI(lifespan=run)
+app.mount("/chat", chat_app(answer, live=live, user=find_user))
+
+PAGE = Path(__file__).with_name("page.html").read_bytes()
 
 
-class Question(BaseModel):
-    text: str = Field(min_length=1, max_length=10_000)
+def hash_between(start: bytes, end: bytes) -> str:
+    """Return the hash of the page's own script or style, by which the browser knows it: it takes no other."""
+    inside = PAGE.partition(start)[2].partition(end)[0]
+    return f"'sha256-{b64encode(hashlib.sha256(inside).digest()).decode()}'"
 
 
-def find_user(x_user: Annotated[str, Header(pattern=r"^[\w.-]{1,100}$")]) -> str:
-    """Return who asks. A service that is open to others finds it out by a token, for example."""
-    return x_user
+SCRIPT = hash_between(b'<script type="module">', b"</script>")
+STYLE = hash_between(b"<style>", b"</style>")
+HEADERS = {
+    "content-security-policy": (
+        f"default-src 'none'; script-src {SCRIPT}; style-src {STYLE}; connect-src 'self'; img-src data:; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
 
 
-User = Annotated[str, Depends(find_user)]
+@app.get("/")
+async def show_page(request: Request) -> Response:
+    """Return the page, and to a browser that has none a secret by which it is known."""
+    response = Response(PAGE, media_type="text/html", headers=HEADERS)
+    if not USER_HEADER and find_user(request.scope) is None:
+        is_secure = request.url.scheme == "https"
+        response.set_cookie(
+            "user", secrets.token_urlsafe(), max_age=31_536_000, httponly=True, samesite="lax", secure=is_secure
+        )
+    return response
 
 
-def find_history(user: User) -> BaseChatMessageHistory:
-    """Return the talk of a user."""
-    return open_history(DATABASE, f"user/{user}")
+@app.get("/history/{id}")
+async def read(id: str, user: User) -> dict[str, object]:
+    """Return what was said, and where the answer began that is running: after so many messages, to this question."""
+    asked = await open_question(user, id).aget_messages()
+    messages = await open_talk(user, id).aget_messages()
+    before = asked[-1].additional_kwargs["before"] if asked else len(messages)
+    return {
+        "messages": describe(messages),
+        "before": len(describe(messages[:before])),
+        "question": asked[-1].text if asked else "",
+    }
 
 
-History = Annotated[BaseChatMessageHistory, Depends(find_history)]
-
-
-@app.post("/chat")
-async def chat(question: Question, user: User, history: History) -> StreamingResponse:
-    """Answer as it comes. Who leaves ends the model's call; what had been said until then is kept."""
-    conversation = Conversation(model, history=history, system="You are a friendly assistant. Be brief.")
-    events = conversation.astream(question.text, {"metadata": {"user_id": user}})  # for the log
-    return StreamingResponse(sse(events), headers=SSE_HEADERS)
-
-
-@app.get("/history")
-async def read(history: History) -> list[dict[str, object]]:
-    """Return what was said; ``partial``: of an answer whose reader left."""
-    return [
-        {"who": message.type, "text": message.text, "partial": bool(message.response_metadata.get("partial"))}
-        for message in await history.aget_messages()
-    ]
-
-
-@app.delete("/history", status_code=204)
-async def forget(history: History) -> None:
-    """Forget a talk."""
-    await history.aclear()
+@app.delete("/history/{id}", status_code=204)
+async def forget(id: str, user: User) -> None:
+    """Stop what runs, and forget a chat."""
+    await live.stop(ChatInput(protocol="vercel", id=id, user=user).key)
+    await open_question(user, id).aclear()
+    await open_talk(user, id).aclear()

@@ -1,0 +1,154 @@
+"""The page of `examples/chat_service` in a real browser: what people do with it, and what must not happen to them.
+
+Chromium is Debian's (`apt-get install chromium`), driven by npm's playwright-core, which is installed into a cache folder of
+the user's at first use. Where either is missing, the tests are skipped.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hocket.testing import OpenAIFormat, Reply, Stream, serve
+from hocket.testing.server import Server
+from tests.examples.conftest import EXAMPLES, WITHIN, Service
+from tests.kit.notebooks import require_packages
+from tests.kit.stores import postgres_schema
+from tests.live.mocks import install
+
+pytestmark = pytest.mark.timeout(WITHIN)
+
+SCRIPT = Path(__file__).with_name("chat_page.mjs")
+PACKAGE = "playwright-core@1.65.1"
+NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+ATTACK = '<img src=x onerror=alert(1)><script>alert(2)</script> <a href="javascript:alert(3)">here</a>'
+ARGS = {"people": 4, "time": "19:00"}
+ANSWERS: dict[str, str | Reply] = {
+    "I am Ada.": "Hello, Ada!",
+    "Count.": Stream(NUMBERS, every=0.4),
+    "Talk on.": Stream("Light is scattered by the air", every=0.02, then="ping"),  # and then pings, for ever
+    "Attack me.": ATTACK,
+    "Be wide.": "w" * 500 + "\n" + "long words " * 80,
+    "Approve a table.": Reply(tool_calls=[{"name": "book_table", "args": ARGS, "id": "call_1"}]),
+    "Reject a table.": Reply(tool_calls=[{"name": "book_table", "args": ARGS, "id": "call_2"}]),
+}
+
+
+def answer(request: Any) -> str | Reply:
+    last = request.json["messages"][-1]
+    if last["role"] == "tool":
+        return "It is booked." if last["content"] == "A table for 4 at 19:00 is booked." else "I book nothing."
+    return ANSWERS[last["content"]]
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Server]:
+    """The model's server, which answers each question in its way."""
+    with serve(OpenAIFormat(), answer) as server:
+        yield server
+
+
+@pytest.fixture
+def service(provider: Server, start_service: Callable[..., Service]) -> Iterator[Service]:
+    require_packages("fastapi")
+    with postgres_schema() as database:
+        yield start_service(
+            EXAMPLES / "chat_service",
+            "service:app",
+            CHAT_DATABASE=database,
+            HOCKET_MODEL="openai:small",
+            OPENAI_BASE_URL=provider.url,
+            OPENAI_API_KEY="a-key",
+        )
+
+
+def play(service: Service, scene: str) -> Any:
+    """Have a person do something with the page, in a browser; return what was seen, and skip where there is no browser."""
+    node, npm, chromium = (shutil.which(name) for name in ("node", "npm", "chromium"))
+    if node is None or npm is None or chromium is None:
+        pytest.skip("a page wants a browser: node, npm and chromium (`apt-get install chromium`)")
+    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--fetch-retries=0", "--fetch-timeout=20000"]
+    name = PACKAGE.replace("@", "-")
+    home = install(name, lambda folder: [[npm, "install", "--prefix", str(folder), *quiet, PACKAGE]])
+    command = [node, str(SCRIPT), str(home), service.url, scene]
+    environment = {**os.environ, "CHROMIUM": chromium}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert len(seen.pop("hosts")) == 1
+    assert [one for one in seen.pop("said") if not re.search("409|net::ERR_", one)] == []
+    return seen
+
+
+def test_an_answer_is_there_again(service: Service):
+    """Asked, read, and the same after a reload; then deleted."""
+    seen = play(service, "asks")
+    assert seen["texts"] == seen["again"] == ["I am Ada.", "Hello, Ada!"]
+
+
+def test_a_reload_in_the_middle(service: Service, provider: Server):
+    """The answer goes on, to the same end, also in a second tab; the model is asked once."""
+    count = len(provider.requests)
+    seen = play(service, "reloads")
+    question, half = seen["half"]
+    assert seen["wasRunning"] and question == "Count." and half != NUMBERS and NUMBERS.startswith(half)
+    assert seen["texts"] == seen["others"] == seen["kept"] == ["Count.", NUMBERS]
+    assert len(provider.requests) == count + 1
+
+
+def test_a_lost_connection(service: Service):
+    """The page goes on from the last event that it has seen."""
+    seen = play(service, "loses its connection")
+    assert seen["texts"] == ["Count.", NUMBERS]
+    assert len(seen["asked"]) >= 2 and all(seen["asked"])
+
+
+def test_stop_in_another_tab(service: Service, provider: Server):
+    """It ends the call of the model, and both tabs say so; the half is kept."""
+    seen = play(service, "stops elsewhere")
+    provider.block_for(lambda server: server.open_connections == 0, within=60)
+    question, half = seen["texts"]
+    assert (question, half) == ("Talk on.", "Light is scattered by the air\n\nStopped.")
+    assert seen["others"] == seen["texts"]
+    assert seen["kept"] == [question, half.replace("Stopped.", "Not finished.")]
+
+
+def test_a_person_decides(service: Service):
+    """About a call that waits, also after a reload; the tool runs only if it was approved."""
+    seen = play(service, "decides")
+    assert "waits" not in seen["Approve"] and "A table for 4 at 19:00 is booked." in seen["Approve"]
+    assert "Rejected." in seen["Reject"]
+    for texts in (seen["texts"], seen["kept"]):
+        assert [text.partition("\n")[0] for text in texts] == [
+            *("Approve a table.", "book_table", "It is booked."),
+            *("Reject a table.", "book_table", "I book nothing."),
+        ]
+
+
+def test_what_a_model_says_is_text(service: Service):
+    """Never markup, and the policy of the page is not even asked."""
+    seen = play(service, "is attacked")
+    assert seen == {"texts": ["Attack me.", ATTACK], "kept": ["Attack me.", ATTACK], "images": 0}
+
+
+def test_a_second_question_meanwhile(service: Service):
+    """Is told so in words, and kept in its box; the tab shows the answer that is running."""
+    seen = play(service, "is busy")
+    assert "answered already" in seen["notice"] and seen["box"] == "Count."
+    assert seen["texts"][0] == "Talk on." and "Light is scattered" in seen["texts"][1]
+
+
+def test_a_small_screen(service: Service):
+    """Nothing has to be pushed aside, on a phone of 360 pixels either."""
+    assert play(service, "is narrow") == {"360": 360, "1200": 1200, "call": 360}
+
+
+def test_the_keyboard_is_enough(service: Service):
+    """To ask, and to approve."""
+    assert play(service, "uses the keyboard")["found"][-1] == "Approve"
