@@ -273,6 +273,27 @@ def test_texts_are_cut():
     assert (len(kept), kept[0]["text"], kept[-1]["text"]) == (51, "30 earlier messages are not kept", "79")
     assert describe_value({"question": "Why?"}) == [{"role": "", "text": '{"question":"Why?"}'}]
     assert describe_value(None) == [] == describe_value([])
+    itself: dict[str, Any] = {}
+    itself["again"] = itself
+    assert describe_value(itself) == [{"role": "", "text": "dict, which cannot be written: ValueError"}]
+
+
+@tool
+def read(page: int) -> str:
+    """Read a page."""
+    return f"{page}" * 20_000
+
+
+async def test_a_run_that_says_too_much():
+    """Each step of an agent repeats the steps before it: so much is kept of all of them together."""
+    calls = [Turn(tool_calls=[{"name": "read", "args": {"page": at}, "id": f"{at}"}]) for at in range(30)]
+    agent = create_agent(model(*calls, "Done."), [read])
+    app = openai_app({"m": agent}, page=True)
+    await send(app, "POST", "/v1/chat/completions", json=question())
+    [run] = (await fetch(app, "runs.json"))["runs"]
+    kept = [await fetch(app, f"runs.json?id={one['id']}") for one in run["inside"]]
+    assert sum(len(one["text"]) for told in kept for one in [*told["asked"], *told["said"]]) < 1_000_000
+    assert kept[-1]["asked"] == [{"role": "", "text": "this run has said so much that no more of it is kept"}]
 
 
 # -- usage

@@ -30,6 +30,8 @@ MOST_RUNS = 200
 """Runs that are kept, each with those inside it."""
 
 _MOST_INSIDE = 500  # runs inside one
+_MOST_TEXT = 500_000  # characters of a run and those inside it: each step of an agent repeats what was said before it
+_TOO_MUCH: Fields = {"role": "", "text": "this run has said so much that no more of it is kept"}
 
 
 _Event: TypeAlias = Any
@@ -150,6 +152,7 @@ class RunWatcher(BaseCallbackHandler):
         self._recorder = recorder
         self._running: dict[UUID, _RecordedRun] = {}
         self._count = 0
+        self._room = _MOST_TEXT
 
     def _begin(self, kind: str, serialized: FieldsView | None, asked: object, *, run_id: UUID, **facts: object) -> None:
         parent = self._running.get(cast(UUID, facts.get("parent_run_id")))
@@ -161,7 +164,7 @@ class RunWatcher(BaseCallbackHandler):
         time = clock.current()
         kind = "agent" if AGENT_NAME in metadata else kind
         run = _RecordedRun(
-            str(run_id), kind, str(name), time.time(), time.now(), describe_value(facts.get("inputs") or asked)
+            str(run_id), kind, str(name), time.time(), time.now(), self._keep(facts.get("inputs") or asked)
         )
         self._running[run_id] = run
         self._count += 1
@@ -207,8 +210,16 @@ class RunWatcher(BaseCallbackHandler):
         run = self._running.pop(id, None)
         if run is not None:
             run.seconds = clock.current().now() - run.begun
-            run.said, run.state, run.error = describe_value(said), state, error
+            run.said, run.state, run.error = self._keep(said), state, error
             self._recorder.version += 1
+
+    def _keep(self, value: object) -> list[Fields]:
+        """Return the texts of a value, while there is room for them."""
+        if self._room <= 0:
+            return [_TOO_MUCH]
+        texts = describe_value(value)
+        self._room -= sum(len(one["text"]) for one in texts)
+        return texts
 
     on_chat_model_start: _Event = partialmethod(_begin, "model")
     on_llm_start: _Event = partialmethod(_begin, "model")

@@ -51,10 +51,7 @@ def _split(value: object) -> Iterator[object]:
 
 def _describe(value: object) -> Fields:
     if not isinstance(value, BaseMessage):
-        return {
-            "role": "",
-            "text": crop_text(value if isinstance(value, str) else encode_json(as_data(value)).decode()),
-        }
+        return {"role": "", "text": crop_text(value if isinstance(value, str) else _write(value))}
     blocks = list_blocks(value)
     others = [f"[{block['type']}]" for block in blocks if block["type"] in ("image", "audio", "video", "file")]
     kind = value.type.removesuffix("MessageChunk").lower()
@@ -66,3 +63,10 @@ def _describe(value: object) -> Fields:
             {"name": call["name"], "args": crop_text(encode_json(call["args"]).decode())} for call in calls
         ]
     return told
+
+
+def _write(value: object) -> str:
+    try:
+        return encode_json(as_data(value)).decode()
+    except Exception as error:  # of an object that holds itself, or cannot say what it is
+        return f"{type(value).__name__}, which cannot be written: {type(error).__name__}"

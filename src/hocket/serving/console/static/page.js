@@ -105,12 +105,12 @@ async function* readEvents(reply) {
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/
 const FENCE = /^ {0,3}(`{3,}|~{3,}) *([\w+#.-]*)/
-const TABLE = /^ *\|?[ :]*-{2,}[-| :]*$/
+const TABLE = /^ *\|?[ :]*-[-| :]*$/
 const START = (line) => /^(#{1,6} |>)/.test(line) || ITEM.test(line) || RULE.test(line) || FENCE.test(line)
 const INLINE = new RegExp([
   '\\\\([!-/:-@[-`{-~])', // 1: what stands for itself
   '(`+)([^]{1,2000}?[^`]|[^`])\\2(?!`)', // 2, 3: code
-  '(\\*\\*|__)(?=\\S)([^]{1,2000}?\\S)\\4', // 4, 5: bold
+  '(\\*\\*|__)(?=\\S)([^]{0,2000}?\\S)\\4', // 4, 5: bold
   '\\*(?=[^\\s*])([^*\\n]{1,1000})\\*', // 6: italics
   '(?<![\\w])_(?=[^\\s_])([^_\\n]{1,1000})_(?![\\w])', // 7
   '!?\\[([^\\]\\n]{0,500})\\]\\(<?(https?://[^\\s)>]{1,2000})>?(?: "[^"\\n]{0,200}")?\\)', // 8, 9: a link
@@ -146,7 +146,8 @@ function splitBlocks(text) {
     if (fence) while (at < lines.length && !lines[at++].trim().startsWith(fence[1]));
     else if (RULE.test(line) || /^#{1,6} /.test(line));
     else if (ITEM.test(line)) {
-      const goesOn = (next) => next !== undefined && (/^ {2,}\S/.test(next) || (ITEM.test(next) && !RULE.test(next)))
+      const isOrdered = (one) => /^ *\d/.test(one)
+      const goesOn = (next) => next !== undefined && (/^ {2,}\S/.test(next) || (ITEM.test(next) && !RULE.test(next) && isOrdered(next) === isOrdered(line)))
       while (at < lines.length && (lines[at].trim() ? goesOn(lines[at]) || (!START(lines[at]) && lines[at - 1].trim()) : goesOn(lines[at + 1]))) at++
     } else if (line.startsWith('>')) while (lines[at]?.startsWith('>')) at++
     else while (lines[at]?.trim() && !START(lines[at])) at++
@@ -185,7 +186,7 @@ function makeBlock(source, depth) {
     return make('pre', { tabindex: 0, 'data-language': fence[2] || null }, make('code', {}, lines.slice(1, end).join('\n')))
   }
   if (RULE.test(source)) return make('hr')
-  if (heading) return make(`h${Math.min(6, heading[1].length + 2)}`, {}, makeInline(heading[2]))
+  if (heading) return make(`h${Math.min(6, heading[1].length + 3)}`, {}, makeInline(heading[2]))
   if (ITEM.test(source)) return makeList(lines, depth)
   if (source.startsWith('>')) return make('blockquote', {}, makeBlocks(lines.map((line) => line.replace(/^> ?/, '')).join('\n'), depth + 1))
   if (lines.length > 1 && lines[0].includes('|') && TABLE.test(lines[1])) return makeTable(lines)
@@ -344,6 +345,7 @@ class Answer {
     await this.weigh()
     saveChat()
     noteState()
+    find('news').textContent = `${this.data.model}: ${{ done: 'the answer is there', waiting: 'a call waits for you', stopped: 'stopped' }[this.run.state] ?? 'failed'}`
   }
 
   take(event) {
@@ -528,7 +530,11 @@ async function beginChat() {
   for (const turn of chat.turns) for (const one of showTurn(turn)) if (one.run?.state === 'running') one.follow(null)
   noteState()
   window.scrollTo(0, document.documentElement.scrollHeight)
-  showChoice(await read('models.json'))
+  try {
+    showChoice(await read('models.json'))
+  } catch (error) {
+    find('hint').textContent = error.message
+  }
   document.documentElement.dataset.ready = 'yes'
 }
 
@@ -597,7 +603,8 @@ function makeTree(root, longest) {
   const whole = root.seconds ?? Date.now() / 1000 - root.at
   const details = make('details', { class: 'root' }, make('summary', { class: 'row' }, makeRow(root, root.served, root.at, longest, ...more)))
   details.addEventListener('toggle', () => {
-    if (details.open && details.childElementCount === 1) details.append(make('ul', { class: 'branches' }, makeBranch(root, root, whole, 1)))
+    const branches = root.name === 'Conversation' && root.inside.length ? root.inside : [root] // the page's own, around a model
+    if (details.open && details.childElementCount === 1) details.append(make('ul', { class: 'branches' }, branches.map((one) => makeBranch(one, root, whole, 1))))
   })
   return details
 }
