@@ -1,14 +1,9 @@
 """The page of `examples/chat_service` in a real browser: what people do with it, and what must not happen to them.
 
-Chromium is Debian's (`apt-get install chromium`), driven by npm's playwright-core, which is installed into a cache folder of
-the user's at first use. Where either is missing, the tests are skipped.
+Where there is no browser, the tests are skipped (`tests.kit.browser`).
 """
 
-import json
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,14 +13,13 @@ import pytest
 from hocket.testing import OpenAIFormat, Reply, Stream, serve
 from hocket.testing.server import Server
 from tests.examples.conftest import EXAMPLES, WITHIN, Service
+from tests.kit.browser import use_browser
 from tests.kit.notebooks import require_packages
 from tests.kit.stores import postgres_schema
-from tests.live.mocks import install
 
 pytestmark = pytest.mark.timeout(WITHIN)
 
 SCRIPT = Path(__file__).with_name("chat_page.mjs")
-PACKAGE = "playwright-core@1.65.1"
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 ATTACK = '<img src=x onerror=alert(1)><script>alert(2)</script> <a href="javascript:alert(3)">here</a>'
 ARGS = {"people": 4, "time": "19:00"}
@@ -70,17 +64,7 @@ def service(provider: Server, start_service: Callable[..., Service]) -> Iterator
 
 def play(service: Service, scene: str) -> Any:
     """Have a person do something with the page, in a browser; return what was seen, and skip where there is no browser."""
-    node, npm, chromium = (shutil.which(name) for name in ("node", "npm", "chromium"))
-    if node is None or npm is None or chromium is None:
-        pytest.skip("a page wants a browser: node, npm and chromium (`apt-get install chromium`)")
-    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--fetch-retries=0", "--fetch-timeout=20000"]
-    name = PACKAGE.replace("@", "-")
-    home = install(name, lambda folder: [[npm, "install", "--prefix", str(folder), *quiet, PACKAGE]])
-    command = [node, str(SCRIPT), str(home), service.url, scene]
-    environment = {**os.environ, "CHROMIUM": chromium}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN, env=environment, check=False)
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
+    seen = use_browser(SCRIPT, service.url, scene, within=WITHIN)
     assert len(seen.pop("hosts")) == 1
     assert [one for one in seen.pop("said") if not re.search("409|net::ERR_", one)] == []
     return seen
