@@ -186,7 +186,7 @@ async def test_other_paths_and_methods():
         "/v1/chat/completions/",
         "/v2/models",
         "/metrics",
-        "/v1/embeddings",
+        "/v1/audio",
         "//v1/models",
     ):
         for method in ("GET", "POST"):

@@ -331,7 +331,7 @@ async def test_a_stray_end_of_an_iteration_is_an_error(stream: bool):
 
 def test_a_lone_surrogate_is_sent_as_its_escape():
     """A model may make one of half an escape; it is no UTF-8, and JSON has it."""
-    body = write_completion(AIMessage("a\ud800b"), AnswerRequest(model="m", messages=[]))
+    body = write_completion(AIMessage("a\ud800b"), AnswerRequest(model="m", input=[]))
     assert json.loads(body)["choices"][0]["message"]["content"] == "a\ud800b"
     writer = CompletionWriter("m")
     assert join(read_events((writer.write("\ud83d") + writer.write("x")).decode()))["content"] == "\ud83dx"

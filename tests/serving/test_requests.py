@@ -50,7 +50,7 @@ def test_every_kind_of_message_is_read():
         {"role": "tool", "tool_call_id": "c2", "content": None},
         {"role": "assistant", "content": "Done.", "reasoning_content": "Hm.", "response_metadata": {"x": 1}, "id": "7"},
     ]
-    system, developer, user, calling, result, empty, answer = read(messages=given).messages
+    system, developer, user, calling, result, empty, answer = read(messages=given).input
     assert system == SystemMessage("Be brief.")
     assert developer == SystemMessage("Be kind.", additional_kwargs={"__openai_role__": "developer"})
     assert (user.name, user.content[1]) == ("ada", image)

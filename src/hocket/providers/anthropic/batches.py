@@ -5,23 +5,10 @@ from typing import ClassVar
 
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.messages.content import FieldsView
+from hocket.providers.anthropic.error_types import ERROR_STATUSES
 from hocket.remote.batch_api import BatchAPI, BatchState, make_reply, number_at, object_at, read_time
 
 __all__ = ["AnthropicBatches"]
-
-_STATUSES = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "conflict_error": 409,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-"""The statuses that calls get with an error of a type, where it is not 500: a result has the type alone."""
 
 _UNREACHED = ("canceled", "expired")
 
@@ -66,4 +53,4 @@ class AnthropicBatches(BatchAPI):
         if result["type"] == "succeeded":
             return id, make_reply(200, result["message"])
         error = result["error"]
-        return id, make_reply(_STATUSES.get(object_at(error, "error").get("type", ""), 500), error)
+        return id, make_reply(ERROR_STATUSES.get(object_at(error, "error").get("type", ""), 500), error)

@@ -15,7 +15,7 @@ from hocket.outputs import ChatGeneration, ChatResult
 from hocket.remote.reply import normalize_finish, read_answer
 from hocket.remote.usage import count_of, counts_at, make_usage
 
-__all__ = ["PROVIDER", "decode_reply", "decode_usage", "finish_facts", "reply_facts"]
+__all__ = ["FINISHES", "PROVIDER", "decode_reply", "decode_usage", "finish_facts", "reply_facts"]
 
 PROVIDER = "anthropic"
 
@@ -28,6 +28,8 @@ FINISHES = {
     "refusal": "content_filter",
     "pause_turn": "paused",
 }
+"""Why an answer has ended, in the API's words and in hocket's; the first of several is the usual one."""
+
 _OWN_PLACE = frozenset({"id", "type", "role", "model", "content", "usage"})
 
 

@@ -4,7 +4,7 @@ The answer is the text of all steps, as a person would have seen it come, with a
 typed output it is the object, as JSON, alone. It is made in one way, streamed or whole.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hocket.agents.agent import Agent, RunOptions
@@ -62,7 +62,7 @@ class AgentModel:
         self._options: RunOptions = {} if agent.context_schema is None else {"context": {}}
 
     async def ainvoke(
-        self, input: Sequence[BaseMessage], config: RunnableConfig | None = None, **kwargs: object
+        self, input: list[BaseMessage] | str, config: RunnableConfig | None = None, **kwargs: object
     ) -> AIMessage:
         """Return the answer. Raises as `astream`."""
         collector = Collector()
@@ -72,7 +72,7 @@ class AgentModel:
         return collector.message()
 
     async def astream(
-        self, input: Sequence[BaseMessage], config: RunnableConfig | None = None, **kwargs: object
+        self, input: list[BaseMessage] | str, config: RunnableConfig | None = None, **kwargs: object
     ) -> AsyncGenerator[AIMessageChunk, None]:
         """Yield the pieces of the answer; the last has the usage of the run, and why it ended.
 
@@ -87,7 +87,7 @@ class AgentModel:
         has_run_tools = False
         answer = _Answer(is_typed=self._agent.has_typed_output)
         try:
-            async with aclosing(self._agent.astream([*input], config, **self._options)) as events:
+            async with aclosing(self._agent.astream(input, config, **self._options)) as events:
                 async for event in events:
                     has_run_tools = has_run_tools or event.kind == "tool_start"
                     if (piece := answer.read(event)) is not None:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -23,10 +24,9 @@ from hocket.messages.content import FieldsView
 from hocket.serving.console.routes import Console
 from hocket.serving.event_body import PING_SECONDS, check_ping
 from hocket.serving.gateway.exchange import GatewayLimits, GatewayService
-from hocket.serving.gateway.faces import FACES
+from hocket.serving.gateway.faces import PATHS, open_exchange, write_refusal
 from hocket.serving.gateway.keys import ClientKeys, Keys
 from hocket.serving.gateway.metrics import METRICS_TYPE, GatewayMetrics
-from hocket.serving.gateway.model_exchange import ModelExchange
 from hocket.serving.gateway.served_models import Model, ServedModels
 from hocket.serving.message_parts import encode_json
 from hocket.serving.origins import Origins, origin_of
@@ -131,7 +131,6 @@ class _Gateway:
         """Answer one request, whatever it is."""
         id = _read_id(scope["headers"]) or f"req_{new_run_id().hex}"
         path = path_of(scope)
-        face = FACES.get(path)
         headers: list[Header] = [(b"x-request-id", id.encode())]
         try:
             headers += self._check_origin(scope)
@@ -139,7 +138,7 @@ class _Gateway:
                 return await send_reply(send, 204, b"", headers)
             if self.console is not None and self.console.handles(path):
                 await self.console.serve(scope, receive, send)
-            elif face is None:
+            elif path not in PATHS:
                 kind, body = self._read(path, scope)
                 await send_reply(send, 200, body, [kind, *headers])
             else:
@@ -147,10 +146,10 @@ class _Gateway:
                 if (tenant := self._check_key(scope)) is not None:
                     facts["tenant"] = tenant
                 _check_method(scope, "POST")
-                exchange = ModelExchange(face, self.service, facts, headers)
+                exchange = open_exchange(path, self.service, facts, headers)
                 await exchange.run(scope["headers"], receive, send)
         except Refusal as refusal:
-            body = refusal.body() if face is None else face.write_refusal(refusal, id)
+            body = write_refusal(refusal, path, scope["headers"], id)
             await send_reply(send, refusal.status, body, [*refusal.all_headers(), *headers])
 
     def _check_origin(self, scope: FieldsView) -> list[Header]:
@@ -194,17 +193,22 @@ class _Gateway:
         if path == "/metrics" and self.shows_metrics:
             return (b"content-type", METRICS_TYPE), self.service.metrics.write()
         if path == "/v1/models":
-            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, self.service.models.names)]})
+            names = self.service.models.names
+            pages = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
+            return _JSON, encode_json({"object": "list", "data": [*map(self._describe, names)], **pages})
         if path.startswith("/v1/models/"):
             name = path.removeprefix("/v1/models/")
             if name in self.service.models.names:
                 return _JSON, encode_json(self._describe(name))
             raise self.service.models.refuse(name)
-        served = f"{', '.join(FACES)}, /v1/models and /healthz"
+        served = f"{', '.join(PATHS)}, /v1/models and /healthz"
         raise Refusal(status=404, message=f"there is nothing at this path; {served} are served")
 
     def _describe(self, name: str) -> dict[str, object]:
-        return {"id": name, "object": "model", "created": self.started, "owned_by": "hocket"}
+        """Return a model as both OpenAI's and Anthropic's clients read one."""
+        told = {"id": name, "object": "model", "created": self.started, "owned_by": "hocket"}
+        created = datetime.fromtimestamp(self.started, UTC).isoformat().replace("+00:00", "Z")
+        return {**told, "type": "model", "display_name": name, "created_at": created}
 
 
 def _check_method(scope: FieldsView, method: str) -> None:

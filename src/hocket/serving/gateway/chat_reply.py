@@ -108,6 +108,7 @@ class CompletionWriter(ReplyWriter):
         super().__init__(upstream_errors=upstream_errors)
         self._head = _make_head("chat.completion.chunk", model)
         self._include_usage = include_usage
+        self._no_usage: Fields = {"usage": None} if include_usage else {}  # as OpenAI says before it is known
         # Nearly all events differ in their text alone: what stands around it is written once.
         before, _, after = self._event({"content": ""}).rpartition(b'""')
         self._before, self._after = before, after
@@ -145,8 +146,7 @@ class CompletionWriter(ReplyWriter):
 
     def _event(self, delta: Fields, finish: str | None = None, logprobs: FieldsView | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
-        told = {"usage": None} if self._include_usage else {}
-        return b"data: " + encode_json({**self._head, "choices": [choice], **told}) + b"\n\n"
+        return b"data: " + encode_json({**self._head, "choices": [choice], **self._no_usage}) + b"\n\n"
 
     def end(self) -> bytes:
         try:
@@ -167,5 +167,5 @@ def _make_writer(request: AnswerRequest, upstream_errors: bool) -> CompletionWri
     return CompletionWriter(request.model, include_usage=request.include_usage, upstream_errors=upstream_errors)
 
 
-CHAT = Face(read_chat_request, write_completion, _make_writer, lambda refusal, _: refusal.body())
+CHAT = Face(read_chat_request, write_completion, _make_writer)
 """OpenAI's chat completions."""

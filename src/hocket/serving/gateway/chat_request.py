@@ -55,7 +55,7 @@ def read_chat_request(body: bytes) -> AnswerRequest:
     options, tools = _read_options(fields), _read_tools(fields)
     return AnswerRequest(
         model=require_field(fields, "model", str, "the name of a model"),
-        messages=_read_messages(cast("list[object]", require_field(fields, "messages", list, "a list of messages"))),
+        input=_read_messages(cast("list[object]", require_field(fields, "messages", list, "a list of messages"))),
         options=options,
         tools=tools,
         spare=find_spare({**options, **tools}),

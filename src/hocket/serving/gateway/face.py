@@ -13,7 +13,6 @@ from hocket.errors import InvalidHook, InvalidReply
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_report
-from hocket.serving.refusals import Refusal
 
 __all__ = ["AnswerRequest", "Face", "ReplyWriter", "Said", "check_answer", "find_finish"]
 
@@ -29,7 +28,7 @@ class AnswerRequest:
 
     Attributes:
         model: the name of the model.
-        messages: the conversation.
+        input: the conversation, or a text to go on with.
         options: of the call.
         tools: what ``bind_tools`` takes: the tools, and the choice among them; none: nothing.
         spare: the names of options that are left out where the model refuses them, since they mean nothing to it, or ask
@@ -41,7 +40,7 @@ class AnswerRequest:
     """
 
     model: str
-    messages: list[BaseMessage]
+    input: list[BaseMessage] | str
     options: Fields = field(default_factory=dict[str, object])
     tools: Fields = field(default_factory=dict[str, object])
     spare: frozenset[str] = frozenset()
@@ -99,13 +98,11 @@ class Face(NamedTuple):
         read: returns what a body asks for, or raises a `Refusal`, which names the field.
         write: returns a whole answer to a request.
         make_writer: returns what writes the pieces of one; told whether failures are in the words of the model's server.
-        write_refusal: returns the error of a reply, given the name of the request.
     """
 
     read: Callable[[bytes], AnswerRequest]
     write: Callable[[Said, AnswerRequest], bytes]
     make_writer: Callable[[AnswerRequest, bool], ReplyWriter]
-    write_refusal: Callable[[Refusal, str], bytes]
 
 
 def check_answer(said: object) -> Said:

@@ -59,7 +59,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
 
     async def _send_whole(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
         async def ask(asked: AskedModel, request: AnswerRequest) -> Said:
-            return check_answer(await asked.ainvoke(request.messages, self._config(request), **request.options))
+            return check_answer(await asked.ainvoke(request.input, self._config(request), **request.options))
 
         said = await self._ask(ask, model, request)
         body = self._face.write(said, request)
@@ -71,7 +71,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         writer = self._face.make_writer(request, self._limits.upstream_errors)
 
         async def ask(asked: AskedModel, request: AnswerRequest) -> EventBody[Said]:
-            stream = asked.astream(request.messages, self._config(request), **request.options)
+            stream = asked.astream(request.input, self._config(request), **request.options)
             body: EventBody[Said] = EventBody(stream, writer, self._limits.ping)
             await body.start()
             return body

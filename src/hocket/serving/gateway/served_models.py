@@ -29,7 +29,7 @@ T = TypeVar("T")
 Model: TypeAlias = Runnable[LanguageModelInput, AIMessage] | Runnable[LanguageModelInput, str] | Agent[Any] | Embeddings
 """A chat model, a text model, a runnable that is made of one, an agent, or an embedding model."""
 
-_ANSWERS = ("/v1/chat/completions",)
+_ANSWERS = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages")
 _VECTORS = ("/v1/embeddings",)
 
 
@@ -37,13 +37,13 @@ class AskedModel(Protocol):
     """What answers a conversation."""
 
     def ainvoke(
-        self, input: list[BaseMessage], config: RunnableConfig | None = None, **kwargs: object
+        self, input: list[BaseMessage] | str, config: RunnableConfig | None = None, **kwargs: object
     ) -> Awaitable[object]:
         """Return the answer whole."""
         ...
 
     def astream(
-        self, input: list[BaseMessage], config: RunnableConfig | None = None, **kwargs: object
+        self, input: list[BaseMessage] | str, config: RunnableConfig | None = None, **kwargs: object
     ) -> AsyncIterable[Said]:
         """Return the pieces of the answer."""
         ...

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, cast
 
 from hocket.messages.content import Fields, FieldsView
+from hocket.providers.anthropic.error_types import get_error_type
 from hocket.testing.server.batch_formats import AnthropicBatchFormat, BatchFormat
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
@@ -17,19 +18,6 @@ ARGUMENTS_PIECE = 8
 """Characters of a call's arguments in one event, unless the number of pieces is given."""
 
 SIGNATURE = "c2lnbmF0dXJl"
-
-ERRORS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    504: "timeout_error",
-    529: "overloaded_error",
-}
-"""Status to type of the error object; of any other it is ``api_error``."""
 
 
 class AnthropicFormat(Format):
@@ -77,7 +65,7 @@ class AnthropicFormat(Format):
     def error(self, status: int, message: str, more: FieldsView) -> Fields:
         """Return ``{"type": "error", "error": {...}}``."""
         text = message or f"The server was told to answer {status}."
-        error = {"type": ERRORS.get(status, "api_error"), "message": text, **more}
+        error = {"type": get_error_type(status), "message": text, **more}
         return {"type": "error", "error": error, "request_id": "req_test"}
 
     def error_event(self, message: str, more: FieldsView) -> bytes:
