@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from hocket.ledger import SQLiteLedger
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 KEY = "a-key-of-a-client"
@@ -20,7 +22,15 @@ QUESTION = {"model": "fake:Hello.", "messages": [{"role": "user", "content": "hi
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ([], 2, "MODEL"),
+        ([], 2, "there is nothing to serve: name a MODEL, --agent or --embeddings"),
+        (["fake:Hello.", "--budget", "5"], 2, "'5' is no budget; write USD/day or USD/month"),
+        (["fake:Hello.", "--budget", "much/day"], 2, "--budget is 'much'; it is an amount"),
+        (["fake:Hello.", "--cors", "app.example"], 2, "it has origins as browsers say them"),
+        (["fake:Hello.", "--cors", "*"], 2, "there are no keys"),
+        (["a=fake:Hello.", "--agent", "a=json:dumps"], 2, "two models are called 'a'"),
+        (["--agent", "a=json:dumps"], 2, "models['a'] is function"),
+        (["--agent", "a=no_such_module:x"], 2, "there is no module 'no_such_module'"),
+        (["--agent", "json:dumps"], 2, "models['json:dumps'] is function"),
         (["fake:Hello.", "--host", "0.0.0.0"], 2, "--host 0.0.0.0 lets other machines in"),
         (["fake:Hello.", "--host", "::"], 2, "give --key-file FILE"),
         (["fake:Hello.", "--host", "example.org"], 2, "give --key-file FILE"),
@@ -124,6 +134,44 @@ def test_with_keys_it_serves_whoever_has_one(served: Callable[..., Served], tmp_
         assert httpx.post(f"{url}/v1/chat/completions", json=QUESTION, headers=headers).status_code == 200
     assert httpx.get(f"{url}/metrics", headers=headers).status_code == 404
     assert KEY not in one.said
+
+
+PROGRAM = """
+from hocket import ScriptedChatModel
+from hocket.agents import create_agent
+
+helper = create_agent(ScriptedChatModel(script=["I help."] * 3))
+"""
+
+
+def test_an_agent_tenants_and_a_ledger(served: Callable[..., Served], tmp_path: Path, environ: dict[str, str]) -> None:
+    """An agent of a program is asked as a model; what a tenant's calls took stands in the ledger under its name."""
+    (tmp_path / "my_agents.py").write_text(PROGRAM)
+    (tmp_path / "keys").write_text("red a-key-of-red\n# and\nblue a-key-of-blue\n")
+    environ["PYTHONPATH"] = str(tmp_path)
+    ledger = tmp_path / "usage.sqlite"
+    one = served(
+        *("fake:Hello.", "--agent", "helper=my_agents:helper", "--key-file", str(tmp_path / "keys")),
+        *("--ledger", str(ledger), "--unsupported", "drop", "--cors", "https://app.example"),
+    )
+    headers = {"authorization": "Bearer a-key-of-red", "origin": "https://app.example"}
+    with httpx.Client(base_url=one.url, headers=headers) as client:
+        reply = client.post("/v1/chat/completions", json={**QUESTION, "model": "helper", "seed": 1})
+        assert reply.json()["choices"][0]["message"]["content"] == "I help."
+        assert reply.headers["x-hocket-dropped"] == "seed"
+        assert reply.headers["access-control-allow-origin"] == "https://app.example"
+        assert client.post("/v1/chat/completions", json=QUESTION).status_code == 200
+    one.process.send_signal(signal.SIGINT)
+    one.process.wait(30)
+    totals = SQLiteLedger(ledger).total(by=("tenant",))
+    assert [total.group["tenant"] for total in totals] == ["red"]
+
+
+@pytest.mark.parametrize("text", ["red a-key-of-red\nanother-key-of-mine\n", "red a key\n"])
+def test_a_key_file_that_is_no_list(text: str, tmp_path: Path, inside: Any) -> None:
+    (tmp_path / "keys").write_text(text)
+    done = inside("serve", "fake:Hello.", "--key-file", str(tmp_path / "keys"))
+    assert done.returncode == 2 and "each line is KEY, or each is NAME KEY" in done.stderr
 
 
 def test_sigterm_ends_it(served: Callable[..., Served]) -> None:

@@ -29,7 +29,7 @@ MAY_IMPORT_BY_STRING = {
     "hocket._runtime.lazy": "what the lazy tables name, which `test_lazy_names_come_from_floors_below` holds",
     "hocket._runtime.cancellation": "the event loops, if the program uses them",
     "hocket.callbacks.base_manager": "the bridge to the library whose handlers it is given, if the program uses that",
-    "hocket.cli.named_tools": "the user's module of tools, which the command line names",
+    "hocket.cli.named_objects": "the user's module of tools or agents, which the command line names",
     "hocket.http.httpx_client": "httpx, or the package that replaces it",
     "hocket.load.serializable": "the packages of hocket that may be named in serialised objects",
     "hocket.migration.table": "the rooms of hocket, to see which names they offer",

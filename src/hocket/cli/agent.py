@@ -23,7 +23,7 @@ from hocket.cli.arguments import (
 )
 from hocket.cli.exits import FAILED, PAUSED
 from hocket.cli.model_options import read_model_options
-from hocket.cli.named_tools import load_tools
+from hocket.cli.named_objects import load_tools
 from hocket.cli.output import accept_any_text, note, print_lines, squeeze
 from hocket.cli.standard_input import read_question
 from hocket.errors import InvalidInput

@@ -5,7 +5,7 @@ import contextlib
 import signal
 
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.named_tools import load_tools
+from hocket.cli.named_objects import load_tools
 from hocket.cli.serve import run_app
 
 __all__ = ["HELP", "configure", "run"]

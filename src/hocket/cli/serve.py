@@ -1,20 +1,22 @@
-"""``hocket serve``: models behind OpenAI's API, for every program that speaks it."""
+"""``hocket serve``: models and agents behind the APIs of OpenAI and Anthropic, for every program that speaks one."""
 
 import argparse
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hocket.cli.arguments import OneLineParser, parse_count
+from hocket.cli.named_objects import load_object
 from hocket.cli.output import note
 from hocket.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
+    from hocket.budgets import Budget
     from hocket.language_models import BaseChatModel
 
 __all__ = ["HELP", "configure", "run", "run_app"]
 
-HELP = "Serve models to programs that speak OpenAI's API."
+HELP = "Serve models and agents to programs that speak OpenAI's or Anthropic's API."
 _GRACE = 3  # seconds that requests may take to end after Ctrl-C
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -22,13 +24,26 @@ _LOCAL = ("127.0.0.1", "localhost", "::1")
 def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     parser.declare(
-        "models MODEL", "provider:model, see `hocket models`, which clients call by that name; or NAME=MODEL", nargs="+"
+        "models MODEL", "provider:model, see `hocket models`, which clients call by that name; or NAME=MODEL", nargs="*"
     )
+    parser.declare("--agent NAME=MODULE:OBJECT ...", "an agent of a program, which clients call by NAME")
+    parser.declare("--embeddings MODEL ...", "an embedding model, by the same names; or NAME=MODEL")
     parser.declare("--host HOST", "the address to listen at (default: %(default)s)", default=_LOCAL[0])
     parser.declare("--port PORT", "the port (default: %(default)s); 0: a free one", type=_parse_port, default=8000)
-    parser.declare("--key-file FILE", "a file with the keys of the clients, a line each; default: no key", type=Path)
+    parser.declare("--key-file FILE", "a file with the keys of the clients, a line each, KEY or NAME KEY", type=Path)
+    parser.declare(
+        "--budget USD/PERIOD", "what models may cost a day or a month, each named key: 5/day", type=_parse_budget
+    )
+    parser.declare("--ledger LEDGER", "where each call is booked: a file, sqlite:///... or postgresql://...")
     parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
     parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
+    parser.declare(
+        "--unsupported POLICY",
+        "raise (default): refuse options that a model cannot take; drop: leave them out",
+        choices=("raise", "drop"),
+        default="raise",
+    )
+    parser.declare("--cors ORIGIN ...", "an origin whose pages may ask, such as https://app.example")
     parser.declare("--metrics", "serve numbers for Prometheus at /metrics")
     parser.declare("--page", "serve a page at /page/: models side by side, what has run, what it cost")
 
@@ -43,22 +58,39 @@ def run(arguments: argparse.Namespace) -> None:
     """
     from hocket._asgi import is_loopback
 
-    names = _read_names(arguments.models)
+    names, embedders = _read_names(arguments.models), _read_names(arguments.embeddings)
+    agents = _read_names(arguments.agent)
     keys = None if arguments.key_file is None else _read_keys(arguments.key_file)
-    is_open = not is_loopback(arguments.host)
-    if is_open and keys is None:
+    if not is_loopback(arguments.host) and keys is None:
         raise InvalidInput(
             f"--host {arguments.host} lets other machines in, who could use the models at your cost; give --key-file FILE"
         )
+    from hocket.embeddings import init_embeddings
     from hocket.serving import openai_app
 
-    models = {name: _open_model(model) for name, model in names.items()}
+    if arguments.ledger is not None:
+        from hocket.ledger import open_ledger, set_ledger
+
+        set_ledger(open_ledger(arguments.ledger))
+    budget = _make_budget(arguments.budget, is_named=isinstance(keys, dict))
+    models: dict[str, Any] = {name: _open_model(model, budget) for name, model in names.items()}
+    for further in (
+        {name: init_embeddings(model) for name, model in embedders.items()},
+        {name: load_object(place, "agent") for name, place in agents.items()},
+    ):
+        if twice := models.keys() & further.keys():
+            raise InvalidInput(f"two models are called {min(twice)!r}; give one another name, NAME=MODEL")
+        models |= further
+    if not models:
+        raise InvalidInput("there is nothing to serve: name a MODEL, --agent or --embeddings")
     app = openai_app(
         models,
         keys=keys,
         max_concurrency=arguments.max_concurrency,
         metrics=arguments.metrics,
         upstream_errors=arguments.upstream_errors,
+        unsupported=arguments.unsupported,
+        cors=arguments.cors,
         page=arguments.page,
     )
 
@@ -125,29 +157,58 @@ def _read_names(texts: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _read_keys(path: Path) -> list[str]:
-    """Return the keys of a file, without empty lines and comments.
+def _read_keys(path: Path) -> list[str] | dict[str, list[str]]:
+    """Return the keys of a file, without empty lines and comments; of tenants, where each line has a name before its key.
 
     Raises:
-        InvalidInput: it cannot be read.
+        InvalidInput: it cannot be read, or only some of its keys have names.
     """
     try:
-        lines = map(str.strip, path.read_text().splitlines())
+        lines = map(str.split, path.read_text().splitlines())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InvalidInput(f"--key-file {path}: {reason}") from None
-    keys = [line for line in lines if line and not line.startswith("#")]
+    keys = [line for line in lines if line and not line[0].startswith("#")]
     if not keys:
         raise InvalidInput(f"--key-file {path} has no key; write one on a line of its own")
-    return keys
+    if len({*map(len, keys)}) > 1 or len(keys[0]) > 2:
+        raise InvalidInput(f"--key-file {path}: each line is KEY, or each is NAME KEY, with a space between")
+    if len(keys[0]) == 1:
+        return [key for [key] in keys]
+    tenants: dict[str, list[str]] = {}
+    for name, key in keys:
+        tenants.setdefault(name, []).append(key)
+    return tenants
 
 
-def _open_model(name: str) -> "BaseChatModel":
+def _parse_budget(text: str) -> tuple[str, str]:
+    """Return an amount and a period.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    usd, _, per = text.partition("/")
+    if not usd or per not in ("day", "month"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no budget; write USD/day or USD/month, such as 5/day")
+    return usd, per
+
+
+def _make_budget(limit: tuple[str, str] | None, *, is_named: bool) -> "Budget | None":
+    """Return what all models may cost together; of each tenant, where keys have names."""
+    if limit is None:
+        return None
+    from hocket.budgets import Budget
+
+    usd, per = limit
+    return Budget(usd, per="day" if per == "day" else "month", by="tenant" if is_named else None)
+
+
+def _open_model(name: str, budget: "Budget | None") -> "BaseChatModel":
     """Return a model that is ready: one of this process is loaded now, and not at the first request."""
     from hocket.cli.choice import open_first_model
     from hocket.cli.model_options import GivenOptions
 
-    model = open_first_model(name, None, GivenOptions()).model
+    model = open_first_model(name, None, GivenOptions({} if budget is None else {"budget": budget})).model
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model

@@ -1,4 +1,4 @@
-"""Tools that the command line names as ``module:name``, of a module in the working directory or an installed one."""
+"""Objects that the command line names as ``module:name``, of a module in the working directory or an installed one."""
 
 import contextlib
 import importlib
@@ -13,20 +13,24 @@ from hocket.errors.hints import near_name_hint
 if TYPE_CHECKING:
     from hocket.tools import BaseTool
 
-__all__ = ["load_tools"]
+__all__ = ["load_object", "load_tools"]
 
 
-def load_tools(name: str) -> "list[BaseTool | Callable[..., object]]":
-    """Return the tool, the function or the list of them that ``module:name`` means.
+def load_object(name: str, what: str) -> object:
+    """Return what ``module:name`` means.
 
     What the module prints when it is imported goes to standard error: standard output may be a protocol's.
+
+    Args:
+        name: of the module, and of what is in it.
+        what: it is expected to be, for the text of an error.
 
     Raises:
         InvalidInput: there is no such module, or no such name in it.
     """
     module_name, _, path = name.partition(":")
     if not module_name or not path:
-        raise InvalidInput(f"{name!r} names no tools; it looks like module:name")
+        raise InvalidInput(f"{name!r} names no {what}; it looks like module:name")
     if (here := os.getcwd()) not in sys.path:  # as `python -m` has it
         sys.path.insert(0, here)
     try:
@@ -41,6 +45,16 @@ def load_tools(name: str) -> "list[BaseTool | Callable[..., object]]":
             known = [one for one in dir(found) if not one.startswith("_")]
             raise InvalidInput(f"{module_name} has no {path!r}; {near_name_hint(step, known)}")
         found = getattr(found, step)
+    return found
+
+
+def load_tools(name: str) -> "list[BaseTool | Callable[..., object]]":
+    """Return the tool, the function or the list of them that ``module:name`` means.
+
+    Raises:
+        InvalidInput: see `load_object`.
+    """
+    found = load_object(name, "tools")
     if isinstance(found, Sequence) and not isinstance(found, str):
         return [*cast("Sequence[BaseTool | Callable[..., object]]", found)]
     return [cast("BaseTool | Callable[..., object]", found)]
