@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 import hocket.serving.console as console
 from hocket import FakeListChatModel, ScriptedChatModel, Turn, create_agent, tool
@@ -116,6 +118,15 @@ async def test_nothing_else_is_there(path: str):
     client = RawClient(method="GET", path=f"/page/{path}")
     await client.ask(openai_app({"m": model()}, page=True))
     assert client.status == 404
+
+
+async def test_it_may_be_mounted_in_another_application():
+    app = Starlette(routes=[Mount("/ai", openai_app({"m": model()}, page=True))])
+    assert (await send(app, "GET", "/ai/")).headers["location"] == "page/"
+    assert (await send(app, "GET", "/ai/page/page.js")).status_code == 200
+    assert say(await send(app, "POST", "/ai/page/chat", json=chat("m"))) == "Hello."
+    reply = await send(app, "GET", "/ai/page/chat/t/stream", headers={"last-event-id": "0"})
+    assert say(reply) == "Hello."
 
 
 async def test_without_the_option_there_is_no_page():

@@ -272,6 +272,8 @@ const PARTS = {
   source: (part, node) => node.replaceChildren(...(/^https?:/.test(part.url ?? '') ? makeLink(part.url, part.title || part.url) : [part.title || ''])),
 }
 
+const FACTS = ['seconds', 'first_word', 'input_tokens', 'output_tokens', 'cost', 'unpriced']
+
 class Lost extends Error {}
 
 class Answer {
@@ -394,11 +396,10 @@ class Answer {
 
   // The server's own figures, which a reload does not lose.
   async weigh() {
-    this.run.facts = { seconds: (Date.now() - this.run.began) / 1000, first_word: this.run.first }
-    try {
-      const { runs } = await read(`runs.json?request=${encodeURIComponent(this.run.id)}`)
-      if (runs[0]) this.run.facts = runs[0]
-    } catch { /* what was measured here will do */ }
+    this.run.ended = Date.now()
+    const { runs = [] } = await read(`runs.json?request=${encodeURIComponent(this.run.id)}`).catch(() => ({}))
+    const measured = { seconds: (this.run.ended - this.run.began) / 1000, first_word: this.run.first }
+    this.run.facts = Object.fromEntries(FACTS.map((name) => [name, (runs[0] ?? measured)[name]]))
     this.draw()
   }
 
@@ -437,9 +438,9 @@ class Answer {
 
   drawFacts() {
     const runs = this.data.runs, sum = (name) => runs.map((run) => run.facts?.[name]).filter((one) => one != null).reduce((all, one) => (all ?? 0) + Number(one), null)
-    const running = this.run?.state === 'running' ? (Date.now() - this.run.began) / 1000 : null
+    const open = this.run && !this.run.facts ? ((this.run.ended ?? Date.now()) - this.run.began) / 1000 : 0
     const first = runs[0]?.facts ? runs[0].facts.first_word : runs[0]?.first
-    const told = [['first word', time(first)], ['total', time((sum('seconds') ?? 0) + (running ?? 0))]]
+    const told = [['first word', time(first)], ['total', time((sum('seconds') ?? 0) + open)]]
     const [input, output] = [sum('input_tokens'), sum('output_tokens')]
     if (runs.some((run) => run.facts) && !(this.run.state === 'failed' && input == null)) told.push(['tokens', input == null ? '–' : `${count(input)} → ${count(output)}`], ['cost', money(sum('cost'), sum('unpriced'))])
     if (this.run?.state === 'stopped') told.push(['', 'stopped'])
@@ -776,7 +777,7 @@ const VIEWS = { chat: noteState, runs: showRuns, usage: showUsage }
 function showView() {
   const name = location.hash.slice(1) in VIEWS ? location.hash.slice(1) : 'chat'
   for (const one of Object.keys(VIEWS)) find(one).hidden = one !== name
-  for (const link of document.querySelectorAll('nav a')) link.toggleAttribute('aria-current', link.hash === `#${name}`)
+  for (const link of document.querySelectorAll('nav a')) link.setAttribute('aria-current', link.hash === `#${name}` ? 'page' : 'false')
   window.scrollTo(0, name === 'chat' ? document.documentElement.scrollHeight : 0)
   VIEWS[name]()
 }
