@@ -20,7 +20,7 @@ from fastapi.responses import Response
 from hocket import BaseChatMessageHistory, HumanMessage, Timeout, create_agent, init_chat_model, open_history
 from hocket.agents import AgentStream, read_pending_calls
 from hocket.callbacks import register_handler
-from hocket.messages import BaseMessage, ToolMessage
+from hocket.messages import BaseMessage
 from hocket.serving import ChatInput, LiveAnswers, chat_app, finish_streams
 from hocket.tracing import JSONFormatter, LogHandler, instrument
 
@@ -101,29 +101,15 @@ async def answer(chat: ChatInput) -> AgentStream[str]:
     return agent.astream(chat.input, {"metadata": {"user_id": chat.user}}, history=talk)
 
 
-def describe(messages: list[BaseMessage]) -> list[dict[str, object]]:
-    """Return what a page shows of messages; ``partial``: of an answer that was stopped or broke off."""
-    results = {one.tool_call_id: one.text for one in messages if isinstance(one, ToolMessage)}
-    waiting = {call["id"] for call in read_pending_calls(messages)}
-    return [
-        {
-            "role": message.type,
-            "text": message.text,
-            "partial": bool(message.response_metadata.get("partial")),
-            "calls": [
-                {
-                    "id": call["id"],
-                    "tool": call["name"],
-                    "input": call["args"],
-                    "output": results.get(call["id"] or ""),
-                    "waits": call["id"] in waiting,
-                }
-                for call in getattr(message, "tool_calls", ())
-            ],
-        }
-        for message in messages
-        if message.type != "tool"
-    ]
+def describe(message: BaseMessage) -> dict[str, object]:
+    """Return what a page shows of a message; ``partial``: of an answer that was stopped or broke off."""
+    return {
+        "role": message.type,  # human, ai, or tool: the result of a call
+        "text": message.text,
+        "calls": getattr(message, "tool_calls", []),
+        "call": getattr(message, "tool_call_id", None),
+        "partial": bool(message.response_metadata.get("partial")),
+    }
 
 
 # -- the service
@@ -184,13 +170,13 @@ async def show_page(request: Request) -> Response:
 
 @app.get("/history/{id}")
 async def read(id: str, user: User) -> dict[str, object]:
-    """Return what was said, and where the answer began that is running: after so many messages, to this question."""
+    """Return what was said, which calls wait, and where the answer began that is running: after which message, and why."""
     asked = await open_question(user, id).aget_messages()
     messages = await open_talk(user, id).aget_messages()
-    before = asked[-1].additional_kwargs["before"] if asked else len(messages)
     return {
-        "messages": describe(messages),
-        "before": len(describe(messages[:before])),
+        "messages": [describe(message) for message in messages],
+        "waiting": [call["id"] for call in read_pending_calls(messages)],
+        "before": asked[-1].additional_kwargs["before"] if asked else len(messages),
         "question": asked[-1].text if asked else "",
     }
 

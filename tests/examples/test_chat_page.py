@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(WITHIN)
 
 SCRIPT = Path(__file__).with_name("chat_page.mjs")
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-ATTACK = '<img src=x onerror=alert(1)><script>alert(2)</script> <a href="javascript:alert(3)">here</a>'
+ATTACK = '<img src=x onerror=alert(1)><script>alert(2)</script> <a href="javascript:alert(3)">\u2028: data: here</a>'
 ARGS = {"people": 4, "time": "19:00"}
 ANSWERS: dict[str, str | Reply] = {
     "I am Ada.": "Hello, Ada!",
@@ -136,3 +136,11 @@ def test_a_small_screen(service: Service):
 def test_the_keyboard_is_enough(service: Service):
     """To ask, and to approve."""
     assert play(service, "uses the keyboard")["found"][-1] == "Approve"
+
+
+def test_the_tutorial_shows_pieces_of_the_page():
+    """As they stand there."""
+    page = (EXAMPLES / "chat_service" / "page.html").read_text(encoding="utf-8")
+    tutorial = (EXAMPLES.parent / "docs" / "tutorials" / "chat-service.md").read_text(encoding="utf-8")
+    pieces = re.findall("```js\n(.*?)```", tutorial, re.DOTALL)
+    assert pieces and [piece for piece in pieces if piece not in page] == []

@@ -89,9 +89,13 @@ class Reader:
             assert body.status_code == 200 and lines.pop() == "[DONE]"
         return [json.loads(line) for line in lines]
 
+    def open(self) -> Any:
+        """Return what a page is told that opens the chat."""
+        return self.request("GET", "/history/c1").json()
+
     def show(self) -> list[Any]:
-        """Return what the history has."""
-        found: list[Any] = self.request("GET", "/history/c1").json()["messages"]
+        """Return what was said."""
+        found: list[Any] = self.open()["messages"]
         return found
 
     def stop(self) -> bool:
@@ -160,7 +164,7 @@ def test_a_reader_who_leaves_and_comes_back(start_chat: StartChat, provider: Ser
     last = read_until(ada.ask("Talk on."), "scattered")
     assert provider.open_connections == 1
     ada, bob = Reader(second), Reader(second, "bob")
-    assert ada.request("GET", "/history/c1").json() == {"messages": [], "before": 0, "question": "Talk on."}
+    assert ada.open() == {"messages": [], "waiting": [], "before": 0, "question": "Talk on."}
     assert bob.request("GET", "/chat/c1/stream").status_code == 204 and bob.stop() is False
     read_until(ada.stream("GET", "/chat/c1/stream"), "scattered")
     with ada.stream("GET", "/chat/c1/stream", after=last) as rest:
@@ -183,7 +187,7 @@ def test_one_answer_at_a_time(start_chat: StartChat):
     with ada.ask("Who am I?") as reply:
         assert reply.status_code == 409
         reply.read()
-    assert ada.request("GET", "/history/c1").json()["question"] == "Talk on."
+    assert ada.open()["question"] == "Talk on."
     assert ada.request("DELETE", "/history/c1").status_code == 204  # stops it
     assert ada.show() == [] and ada.stop() is False
 
@@ -194,15 +198,16 @@ def test_a_call_waits_for_a_person(start_chat: StartChat):
     told = ada.read(ada.ask("Book a table."))
     assert {"type": "tool-approval-request", "approvalId": "call_1", "toolCallId": "call_1"} in told
     ada = Reader(start_chat())
-    assert [call["waits"] for call in ada.show()[1]["calls"]] == [True]
+    assert ada.open()["waiting"] == ["call_1"]
     part = {"type": "tool-book_table", "toolCallId": "call_1", "state": "approval-responded"}
     decided = {**part, "approval": {"id": "call_1", "approved": True}}
     told = ada.read(ada.send(decided, "assistant"))
     assert texts(told) == "Until tonight!"
+    result = ada.show()[2]
+    assert (result["call"], result["text"]) == ("call_1", "A table for 4 at 19:00 is booked.")
+    assert ada.open() | {"messages": []} == {"messages": [], "waiting": [], "before": 2, "question": ""}
     with ada.send(decided, "assistant") as again:
         assert again.status_code == 400
-    [call] = ada.show()[1]["calls"]
-    assert call["output"] == "A table for 4 at 19:00 is booked." and call["waits"] is False
 
 
 def test_a_model_that_falls_silent(start_chat: StartChat):
