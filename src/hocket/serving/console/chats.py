@@ -14,7 +14,7 @@ from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import Runnable, RunnableConfig, RunnableGenerator
-from hocket.serving.console.recorder import RunRecorder
+from hocket.serving.console.recorder import RunRecorder, RunWatcher
 from hocket.serving.pages.chat_input import ChatInput
 from hocket.serving.refusals import Refusal
 
@@ -55,7 +55,7 @@ class Chats:
         request = chat.run_id or str(new_run_id())
         metadata = {"request_id": request, **({} if tenant is None else {"tenant": tenant})}
         config: RunnableConfig = {
-            "callbacks": [self._recorder.watch(name, request, tenant)],
+            "callbacks": [RunWatcher(self._recorder, name, request, tenant)],
             "metadata": metadata,
         }
         model, history = self._models[name], self._find_history(chat.key, name)

@@ -108,10 +108,6 @@ class RunRecorder:
         self.in_full: bool = in_full
         self._kept: deque[tuple[RunWatcher, _RecordedRun]] = deque(maxlen=MOST_RUNS)
 
-    def watch(self, served: str, request: str, tenant: str | None) -> "RunWatcher":
-        """Return a handler for the run of a request for what is served by a name."""
-        return RunWatcher(self, served, request, tenant)
-
     def add(self, watcher: "RunWatcher", run: _RecordedRun) -> None:
         """Keep a run that is inside no other."""
         self._kept.append((watcher, run))

@@ -18,7 +18,7 @@ from hocket.errors import HocketError
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import Runnable
 from hocket.serving.console.chats import Chats, Served
-from hocket.serving.console.recorder import RunRecorder
+from hocket.serving.console.recorder import RunRecorder, RunWatcher
 from hocket.serving.console.totals import find_ledgers, sum_days
 from hocket.serving.event_body import log_failure
 from hocket.serving.hocket_events import as_data
@@ -85,7 +85,7 @@ class Console:
             served: what is asked, by its name.
             facts: ``request_id``, and ``tenant``, if there is one.
         """
-        return self._recorder.watch(served, facts["request_id"], facts.get("tenant"))
+        return RunWatcher(self._recorder, served, facts["request_id"], facts.get("tenant"))
 
     async def aclose(self) -> None:
         """Stop the answers that go on: for the end of a service."""
@@ -148,7 +148,8 @@ class Console:
             Refusal: 400, 404, 503.
         """
         if name == "models.json":
-            return [self._describe(one) for one in self._models]
+            kinds = {name: "agent" if isinstance(model, Agent) else "model" for name, model in self._models.items()}
+            return [{"name": name, "kind": kind} for name, kind in kinds.items()]
         if name == "runs.json" and "id" in query:
             texts = self._recorder.find_texts(tenant, query["id"])
             if texts is None:
@@ -163,10 +164,6 @@ class Console:
         if name == "usage.json":
             return await self._read_usage(query.get("by", "model"), query.get("days", "30"), tenant)
         raise Refusal(status=404, message="there is nothing at this path; /page/ is the page")
-
-    def _describe(self, name: str) -> Fields:
-        model = self._models[name]
-        return {"name": name, "kind": "agent" if isinstance(model, Agent) else "model"}
 
     async def _read_usage(self, by: str, days: str, tenant: str | None) -> Fields:
         if by != "model" and by != "tenant":

@@ -266,6 +266,7 @@ const PARTS = {
   call: (part, node, answer) => {
     const open = node.querySelector('details')?.open ?? false
     node.replaceChildren(part.waits ? makeApproval(part, (decision) => answer.decide(part, decision)) : makeCall(part))
+    if (part.waits) requestAnimationFrame(() => node.scrollIntoView({ block: 'nearest' }))
     if (open && node.firstChild.open !== undefined) node.firstChild.open = true
   },
   object: (part, node) => node.replaceChildren(make('pre', { tabindex: 0 }, JSON.stringify(part.data, null, 2))),
@@ -544,6 +545,7 @@ find('question').addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) event.preventDefault(), isRunning() || ask()
 })
 find('anew').addEventListener('click', clearChat)
+find('door').addEventListener('cancel', (event) => event.preventDefault())
 find('forget').addEventListener('click', () => (sessionStorage.clear(), location.reload()))
 setInterval(() => answers.forEach((one) => one.run?.state === 'running' && one.drawFacts()), 100)
 
@@ -698,7 +700,7 @@ function drawUsage() {
 }
 
 function explainLedger() {
-  const line = 'from hocket.ledger import SQLiteLedger, set_ledger\n\nset_ledger(SQLiteLedger("usage.sqlite"))'
+  const line = 'hocket serve openai:gpt-5.2 --page --ledger usage.sqlite\n\n# or in a program\nfrom hocket.ledger import SQLiteLedger, set_ledger\n\nset_ledger(SQLiteLedger("usage.sqlite"))'
   return [
     make('p', { class: 'empty' }, 'There is no ledger yet. With one, every call is written down: who asked which model, what it used, and what it cost.'),
     make('pre', { class: 'recipe', tabindex: 0 }, make('code', {}, line)),
@@ -708,7 +710,7 @@ function explainLedger() {
 // The next of 1, 2, 5, 10, 20 ... of any size.
 function roundUp(value) {
   const size = 10 ** Math.floor(Math.log10(value || 1))
-  return [1, 2, 4, 5, 8, 10].map((one) => one * size).find((one) => one >= value * 0.999)
+  return [1, 2, 4, 6, 8, 10].map((one) => one * size).find((one) => one >= value * 0.999)
 }
 
 function makePlot(rows, groups, shown) {
@@ -720,7 +722,7 @@ function makePlot(rows, groups, shown) {
     if (perDay.has(row.day)) perDay.get(row.day)[at < 0 ? SERIES : at] += shown.of(row)
   }
   const total = (day) => perDay.get(day).reduce((one, other) => one + other, 0)
-  const most = roundUp(Math.max(...days.map(total))), plot = height - top - low
+  const most = roundUp(Math.max(shown === SHOWN.cost ? 0 : 2, ...days.map(total))), plot = height - top - low
   const y = (value) => top + plot - (most ? (value / most) * plot : 0), step = (width - left) / days.length
   const lines = [0, 0.5, 1].map((share) => make('g', { class: 'rule' },
     make('line', { x1: left, x2: width, y1: y(most * share), y2: y(most * share) }),
@@ -763,7 +765,7 @@ function makeSums(groups) {
   const row = (group, series) => make('tr', {},
     make('th', { scope: 'row' }, make('i', { class: `swatch ${series == null ? 'none' : `s${Math.min(series, SERIES)}`}` }), series == null ? group.name : callGroup(group.name)),
     cell(count(group.calls)), cell(group.failed ? count(group.failed) : ''), cell(count(group.input_tokens)),
-    cell(group.input_tokens ? `${Math.round((group.cache_read / group.input_tokens) * 100)} %` : ''), cell(count(group.output_tokens)), cell(money(group.cost, group.unpriced)))
+    cell(group.input_tokens ? `${Math.round((group.cache_read / group.input_tokens) * 100)} %` : ''), cell(count(group.output_tokens)), cell(group.unpriced < group.calls ? money(group.cost, group.unpriced) : '–'))
   const heads = [usage.by, 'calls', 'failed', 'tokens in', 'cached', 'tokens out', 'cost'].map((name, at) => make('th', { scope: 'col', class: at ? 'number' : null }, name))
   const foot = groups.length > 1 ? make('tfoot', {}, row(all)) : null
   const plus = all.unpriced ? make('p', { class: 'note' }, '+ the price of some calls is not known') : null
