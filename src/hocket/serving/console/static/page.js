@@ -544,6 +544,7 @@ find('composer').addEventListener('submit', (event) => (event.preventDefault(), 
 find('question').addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) event.preventDefault(), isRunning() || ask()
 })
+if (!CSS.supports('field-sizing', 'content')) find('question').addEventListener('input', ({ target }) => (target.rows = Math.min(12, target.value.split('\n').length)))
 find('anew').addEventListener('click', clearChat)
 find('door').addEventListener('cancel', (event) => event.preventDefault())
 find('forget').addEventListener('click', () => (sessionStorage.clear(), location.reload()))
