@@ -147,6 +147,7 @@ class LiveAnswers:
             alarm.set(self._ping)
             await run.has_begun.wait()
         if run.refusal is not None:
+            await run.is_over.wait()  # who asks again at once finds no answer running
             raise run.refusal
         return self._make_body(place, head, 0)
 
