@@ -122,6 +122,23 @@ const scenes = {
     await waitFor(page, 'I book nothing.');
     return { ...seen, kept: await readTexts(page) };
   },
+  async 'decides, and comes back'() {
+    const page = await openPage();
+    await ask(page, 'Book, and count.');
+    await page.waitForSelector('.waits button');
+    await waitForEnd(page);
+    const other = await openPage(someone, page.url());
+    await page.click('.waits button:text("Approve")');
+    await waitFor(page, 'three');
+    await page.reload();
+    await waitFor(page, 'three');
+    const half = await readTexts(page), wasRunning = await isRunning(page);
+    await waitForEnd(page);
+    const texts = await readTexts(page);
+    await other.click('.waits button:text("Reject")');
+    await waitFor(other, 'seventeen');
+    return { half, wasRunning, texts, notice: await other.innerText('#notice'), others: await readTexts(other) };
+  },
   async 'is attacked'() {
     const page = await openPage();
     await ask(page, 'Attack me.');

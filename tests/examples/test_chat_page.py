@@ -4,6 +4,7 @@ Where there is no browser, the tests are skipped (`tests.kit.browser`).
 """
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,15 @@ ANSWERS: dict[str, str | Reply] = {
     "Attack me.": ATTACK,
     "Be wide.": "w" * 500 + "\n" + "long words " * 80,
     "Approve a table.": Reply(tool_calls=[{"name": "book_table", "args": ARGS, "id": "call_1"}]),
+    "Book, and count.": Reply(tool_calls=[{"name": "book_table", "args": ARGS | {"people": 17}, "id": "call_3"}]),
+    "A table for 17 at 19:00 is booked.": Stream(NUMBERS, every=0.4),
     "Reject a table.": Reply(tool_calls=[{"name": "book_table", "args": ARGS, "id": "call_2"}]),
 }
 
 
 def answer(request: Any) -> str | Reply:
     last = request.json["messages"][-1]
-    if last["role"] == "tool":
+    if last["role"] == "tool" and last["content"] not in ANSWERS:
         return "It is booked." if last["content"] == "A table for 4 at 19:00 is booked." else "I book nothing."
     return ANSWERS[last["content"]]
 
@@ -66,7 +69,7 @@ def play(service: Service, scene: str) -> Any:
     """Have a person do something with the page, in a browser; return what was seen, and skip where there is no browser."""
     seen = use_browser(SCRIPT, service.url, scene, within=WITHIN)
     assert len(seen.pop("hosts")) == 1
-    assert [one for one in seen.pop("said") if not re.search("409|net::ERR_", one)] == []
+    assert [one for one in seen.pop("said") if not re.search("400|409|net::ERR_", one)] == []
     return seen
 
 
@@ -115,6 +118,19 @@ def test_a_person_decides(service: Service):
         ]
 
 
+def test_a_reload_after_a_decision(service: Service):
+    """Shows everything once; who decides in another tab, later, is told so, and sees what came of it."""
+    check_reload_after_decision(play(service, "decides, and comes back"))
+
+
+def check_reload_after_decision(seen: Any) -> None:
+    *before, half = seen["half"]
+    assert seen["wasRunning"] and half != NUMBERS and NUMBERS.startswith(half)
+    assert before == ["Book, and count.", "book_table\n\nA table for 17 at 19:00 is booked."]
+    assert seen["texts"] == seen["others"] == [*before, NUMBERS]
+    assert seen["notice"] == "That was decided already."
+
+
 def test_what_a_model_says_is_text(service: Service):
     """Never markup, and the policy of the page is not even asked."""
     seen = play(service, "is attacked")
@@ -138,9 +154,22 @@ def test_the_keyboard_is_enough(service: Service):
     assert play(service, "uses the keyboard")["found"][-1] == "Approve"
 
 
+TUTORIAL = EXAMPLES.parent / "docs" / "tutorials" / "chat-service.md"
+PAGE = EXAMPLES / "chat_service" / "page.html"
+
+
 def test_the_tutorial_shows_pieces_of_the_page():
     """As they stand there."""
-    page = (EXAMPLES / "chat_service" / "page.html").read_text(encoding="utf-8")
-    tutorial = (EXAMPLES.parent / "docs" / "tutorials" / "chat-service.md").read_text(encoding="utf-8")
-    pieces = re.findall("```js\n(.*?)```", tutorial, re.DOTALL)
-    assert pieces and [piece for piece in pieces if piece not in page] == []
+    pieces = re.findall("```js\n(.*?)```", TUTORIAL.read_text(encoding="utf-8"), re.DOTALL)
+    assert pieces and [piece for piece in pieces if piece not in PAGE.read_text(encoding="utf-8")] == []
+
+
+@pytest.mark.nightly
+def test_the_service_of_the_tutorial(provider: Server, start_service: Callable[..., Service], tmp_path: Path):
+    """Serves the same page."""
+    require_packages("fastapi")
+    code = TUTORIAL.read_text(encoding="utf-8").partition('title="service.py"\n')[2].partition("```")[0]
+    (tmp_path / "service.py").write_text(code, encoding="utf-8")
+    shutil.copy(PAGE, tmp_path)
+    service = start_service(tmp_path, "service:app", OPENAI_BASE_URL=provider.url, OPENAI_API_KEY="a-key")
+    check_reload_after_decision(play(service, "decides, and comes back"))
