@@ -21,7 +21,7 @@ its work; a look at the time costs a tenth of a microsecond.
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Protocol, Self
 from uuid import UUID, SafeUUID
@@ -33,7 +33,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime.detached import spawn
 from hocket._runtime.fork import after_fork
 
-__all__ = ["Alarm", "Clock", "RealClock", "Turns", "current", "new_run_id", "use", "uuid_text"]
+__all__ = ["Alarm", "Clock", "RealClock", "Turns", "current", "new_run_id", "spawn_later", "use", "uuid_text"]
 
 
 class Clock(Protocol):
@@ -164,6 +164,35 @@ def _by_the_clock(seconds: float, call: Callable[[], object]) -> Callable[[], ob
         call()
 
     return spawn(wait).cancel
+
+
+def spawn_later(seconds: float, main: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], object]:
+    """Start ``main`` in the running loop when so many seconds have passed, and return what prevents or ends it.
+
+    On asyncio nothing is started before, and it is ended by ``task.cancel()``: it must have nothing to clean up that waits.
+    """
+    loop: Any = current_token().native_token
+    if not isinstance(current(), RealClock) or not hasattr(loop, "call_later"):
+
+        async def wait() -> None:
+            await current().sleep(seconds)
+            await main()
+
+        return spawn(wait).cancel
+    task: Any = None
+
+    def begin() -> None:
+        nonlocal task
+        task = loop.create_task(main())
+
+    timer = loop.call_later(seconds, begin)
+
+    def end() -> None:
+        timer.cancel()
+        if task is not None:
+            task.cancel()
+
+    return end
 
 
 _random = random.Random()
