@@ -5,7 +5,7 @@ format. The same things are asked at each face, so that one table tells what hol
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -107,13 +107,19 @@ def _used(usage: Any) -> tuple[int, int]:
 
 
 @pytest.fixture(params=[Chat, Responses, Messages], ids=lambda kind: kind.__name__)
-def connect(request: pytest.FixtureRequest, serve: Serve) -> Callable[..., Any]:
+def connect(request: pytest.FixtureRequest, serve: Serve) -> Iterator[Callable[..., Any]]:
     """Serve a model, and return a client of each face in turn."""
 
-    def make(model: Any, **options: Any) -> Any:
-        return request.param(serve(openai_app({"m": model}, keys=KEY, **options)))
+    made: list[Any] = []
 
-    return make
+    def make(model: Any, **options: Any) -> Any:
+        made.append(request.param(serve(openai_app({"m": model}, keys=KEY, **options))))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.openai.close()
+        client.anthropic.close()
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

@@ -309,7 +309,7 @@ async def test_an_error_quotes_little_of_a_request():
         {"tools": [{"type": "function", "function": {"name": "a"}}], "tool_choice": long},
         {"tools": [{"type": "function", "function": {"name": "a"}}], "tool_choice": {"type": long}},
     ]
-    model = ChatOpenAI(model="m", api_key="none", base_url="http://127.0.0.1:9")
+    model = ChatOpenAI(model="m", api_key="none", base_url="http://127.0.0.1:9", temperature=0)
     for fields in wrong:
         response = await ask(model, **fields)
         assert response.status_code == 400 and len(response.content) < 3_000, response.text[:300]

@@ -166,7 +166,7 @@ def _by_the_clock(seconds: float, call: Callable[[], object]) -> Callable[[], ob
     return spawn(wait).cancel
 
 
-def spawn_later(seconds: float, main: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], object]:
+def spawn_later(seconds: float, main: Callable[[], Coroutine[object, object, None]]) -> Callable[[], object]:
     """Start ``main`` in the running loop when so many seconds have passed, and return what prevents or ends it.
 
     On asyncio nothing is started before, and it is ended by ``task.cancel()``: it must have nothing to clean up that waits.
@@ -179,20 +179,14 @@ def spawn_later(seconds: float, main: Callable[[], Coroutine[Any, Any, None]]) -
             await main()
 
         return spawn(wait).cancel
-    task: Any = None
+    cancel: Callable[[], object]
 
     def begin() -> None:
-        nonlocal task
-        task = loop.create_task(main())
+        nonlocal cancel
+        cancel = loop.create_task(main()).cancel
 
-    timer = loop.call_later(seconds, begin)
-
-    def end() -> None:
-        timer.cancel()
-        if task is not None:
-            task.cancel()
-
-    return end
+    cancel = loop.call_later(seconds, begin).cancel
+    return lambda: cancel()
 
 
 _random = random.Random()

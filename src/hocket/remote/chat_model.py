@@ -33,6 +33,7 @@ from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel
 from hocket.remote.options import CallFields
+from hocket.remote.relay import Relay, RelayDecoder, RelayFormat, find_relay, read_usage
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.remote.tool_results import fit_results
 from hocket.tokens.token_count import TokenCount
@@ -188,9 +189,16 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         request = call.request
         return self._write(request.prompts[0], self._merge_options(request.stop, request.params), stream=False)
 
+    @property
+    def _relay_format(self) -> RelayFormat | None:
+        """The format whose clients' requests the server takes as they are; None: none that clients have."""
+        return None
+
     async def _agenerate(
         self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
+        if (relay := find_relay(self)) is not None:
+            return await self._sender.send(relay.request, functools.partial(self._decode_relayed, relay))
         options = self._merge_options(stop, kwargs)
         result = await self._sender.send(self._write(messages, options, stream=False), self._decode)
         for generation in result.generations:
@@ -200,6 +208,10 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     def _astream(
         self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
     ) -> AsyncGenerator[ChatGenerationChunk, None]:
+        if (relay := find_relay(self)) is not None:
+            relay.restart()
+            make_decoder = functools.partial(self._make_relay_decoder, relay)
+            return self._sender.receive(relay.request, make_decoder, self._decode_as_stream)
         options = self._merge_options(stop, kwargs)
 
         def start(headers: Mapping[str, str]) -> StreamDecoder[ChatGenerationChunk]:
@@ -292,6 +304,15 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         except HocketError:
             pass
         return True
+
+    def _make_relay_decoder(self, relay: Relay, headers: Mapping[str, str]) -> RelayDecoder:
+        return RelayDecoder(relay, self._decoder(headers))
+
+    def _decode_relayed(self, relay: Relay, reply: HTTPReply) -> ChatResult:
+        result = read_usage(relay.format, reply.content) or self._decode(reply)
+        relay.restart()
+        relay.add(reply.content)
+        return result
 
     def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
         message = self._decode(reply).generations[0].message

@@ -16,10 +16,11 @@ from hocket.providers.anthropic.content import is_native
 from hocket.providers.anthropic.decode import PROVIDER, decode_reply
 from hocket.providers.anthropic.encode import encode_conversation, encode_request
 from hocket.providers.anthropic.options import AnthropicOptions
-from hocket.providers.anthropic.stream import AnthropicDecoder
+from hocket.providers.anthropic.stream import RELAY_FORMAT, AnthropicDecoder
 from hocket.providers.anthropic.tools import encode_tools, list_references
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.endpoint import Endpoint
+from hocket.remote.relay import RelayFormat
 
 if TYPE_CHECKING:
     from hocket.remote.batch_api import BatchAPI
@@ -119,6 +120,10 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
     def _request(self, messages: Sequence[BaseMessage], options: AnthropicOptions, *, stream: bool) -> HTTPRequest:
         body = encode_request(messages, options, self._choose_max_tokens(vars(options)), stream=stream)
         return self._post(self._url("v1/messages"), body, self._make_headers(options))
+
+    @property
+    def _relay_format(self) -> RelayFormat:
+        return RELAY_FORMAT
 
     def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
         from hocket.providers.anthropic.batches import AnthropicBatches  # live calls need none of it

@@ -13,11 +13,16 @@ from hocket.messages.tool_calls import parse_tool_arguments, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.anthropic.decode import PROVIDER, decode_usage, finish_facts, reply_facts
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
+from hocket.remote.relay import RelayFormat
 
-__all__ = ["AnthropicDecoder"]
+__all__ = ["RELAY_FORMAT", "AnthropicDecoder"]
 
 
 _TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+
+RELAY_FORMAT = RelayFormat("messages", decode_usage, lambda event: event.startswith(b"event: content_block_"))
+"""What tells neither an end nor usage are the blocks of the answer."""
 
 
 class AnthropicDecoder(ChatStreamDecoder):

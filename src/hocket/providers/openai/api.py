@@ -15,6 +15,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import ModelOptions
+from hocket.remote.relay import RelayFormat
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["ChatAPI", "RequestFacts"]
@@ -44,11 +45,13 @@ class ChatAPI(ABC):
         path: of its requests.
         has_deployments: whether Azure's older URLs of it name the model.
         call_ids: what the ids of tool calls must look like.
+        relay_format: the format of requests that may go on as they came.
     """
 
     path: ClassVar[str]
     has_deployments: ClassVar[bool]
     call_ids: ClassVar[re.Pattern[str]]
+    relay_format: ClassVar[RelayFormat]
 
     @abstractmethod
     def list_refused(self, dialect: Dialect) -> frozenset[str]:

@@ -13,16 +13,28 @@ from hocket.providers.openai.content import is_native
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.encode import encode_request
 from hocket.providers.openai.options import OF_RESPONSES, ModelOptions
-from hocket.remote.chat_completion import decode_completion
+from hocket.remote.chat_completion import decode_completion, decode_token_usage
 from hocket.remote.chat_completion_stream import ChatDecoder
+from hocket.remote.relay import RelayFormat
 
 __all__ = ["CHAT_COMPLETIONS"]
+
+
+def _is_plain(event: bytes) -> bool:
+    """Whether an event has a piece of an answer, and neither its end, usage nor an error."""
+    has_no_end = b'"finish_reason":null' in event or b'"finish_reason": null' in event
+    return has_no_end and not any(word in event for word in (b'"usage":{', b'"usage": {', b'"error"'))
+
+
+def _is_summary(event: bytes) -> bool:
+    return b'"choices":[]' in event or b'"choices": []' in event
 
 
 class _ChatCompletions(ChatAPI):
     path: ClassVar = "chat/completions"
     has_deployments: ClassVar = True
     call_ids: ClassVar = re.compile(".{1,40}", re.DOTALL)
+    relay_format: ClassVar = RelayFormat("chat", decode_token_usage, _is_plain, _is_summary)
 
     def list_refused(self, dialect: Dialect) -> frozenset[str]:
         return dialect.refused | OF_RESPONSES

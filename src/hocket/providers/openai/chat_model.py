@@ -16,6 +16,7 @@ from hocket.providers.openai.chat_completions import CHAT_COMPLETIONS
 from hocket.providers.openai.options import OF_COMPLETIONS, OF_RESPONSES, ModelOptions
 from hocket.providers.openai.service import OpenAIService
 from hocket.remote.chat_model import RemoteChatModel
+from hocket.remote.relay import RelayFormat
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.remote.turns import prepend_instructions
 
@@ -125,6 +126,10 @@ class ChatOpenAI(OpenAIService, ModelOptions, RemoteChatModel):
         body = self._api.encode(messages, options, facts)
         body = name_prompt(body, messages, options) if dialect.cache_key else body
         return self._post_to_api("", options.model, body)
+
+    @property
+    def _relay_format(self) -> RelayFormat:
+        return self._api.relay_format
 
     def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
         from hocket.providers.openai.batches import OpenAIBatches  # live calls need none of it

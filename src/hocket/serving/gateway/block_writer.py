@@ -249,8 +249,8 @@ def _write_event(name: str, event: FieldsView) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), encode_json(event))
 
 
-def make_block_face(read: Callable[[bytes], AnswerRequest], kind: type[BlockWriter]) -> Face:
-    """Return a face whose whole answers are made of the same blocks as the streams that ``kind`` writes."""
+def make_block_face(name: str, read: Callable[[bytes], AnswerRequest], kind: type[BlockWriter]) -> Face:
+    """Return the face of a format, whose whole answers are made of the same blocks as the streams that ``kind`` writes."""
 
     def write(said: Said, request: AnswerRequest) -> bytes:
         writer = kind(request)
@@ -261,4 +261,4 @@ def make_block_face(read: Callable[[bytes], AnswerRequest], kind: type[BlockWrit
     def make_writer(request: AnswerRequest, upstream_errors: bool) -> BlockWriter:
         return kind(request, upstream_errors=upstream_errors)
 
-    return Face(read, write, make_writer)
+    return Face(name, read, write, make_writer)

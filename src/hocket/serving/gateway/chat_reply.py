@@ -167,5 +167,5 @@ def _make_writer(request: AnswerRequest, upstream_errors: bool) -> CompletionWri
     return CompletionWriter(request.model, include_usage=request.include_usage, upstream_errors=upstream_errors)
 
 
-CHAT = Face(read_chat_request, write_completion, _make_writer)
+CHAT = Face("chat", read_chat_request, write_completion, _make_writer)
 """OpenAI's chat completions."""

@@ -62,6 +62,7 @@ def read_chat_request(body: bytes) -> AnswerRequest:
         stream=find_field(fields, "stream", bool, "true or false") or False,
         include_usage=find_field(streaming, "include_usage", bool, "true or false") or False,
         metadata=cast("Fields | None", find_field(fields, "metadata", dict, "an object")),
+        body=fields,
     )
 
 

@@ -85,5 +85,5 @@ def _make_writer(request: AnswerRequest, upstream_errors: bool) -> _TextWriter:
     return _TextWriter(request.model, include_usage=request.include_usage, upstream_errors=upstream_errors)
 
 
-COMPLETIONS = Face(_read, _write, _make_writer)
+COMPLETIONS = Face("", _read, _write, _make_writer)
 """OpenAI's completions."""

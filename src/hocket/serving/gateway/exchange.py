@@ -80,6 +80,7 @@ class GatewayExchange(ABC, Generic[Request]):
         self._models, self._limits, self._metrics, self._watch = service
         self._facts = facts
         self._headers = headers
+        self._asked: Iterable[Header] = ()  # the headers of the request
         self._status = _LEFT  # until all has been sent: some servers report the client gone as soon as it has
 
     @abstractmethod
@@ -104,6 +105,7 @@ class GatewayExchange(ABC, Generic[Request]):
         Raises:
             Refusal: of all that is to be told by a status.
         """
+        self._asked = headers
         body = await receive_json(headers, receive, self._limits.max_body)
         if body is None:
             return

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from hocket.errors import InvalidHook, InvalidReply
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, UsageMetadata
+from hocket.messages import AIMessage, BaseMessage, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_report
 
@@ -84,7 +84,7 @@ class ReplyWriter(ABC):
     def fail(self, error: Exception) -> bytes:
         """Return the event that says what went wrong, on which the clients of the format raise."""
 
-    def _note(self, chunk: AIMessageChunk) -> None:
+    def _note(self, chunk: AIMessage) -> None:
         """Take note of what is told at the end."""
         self.facts |= chunk.response_metadata
         if chunk.usage_metadata:
@@ -95,11 +95,13 @@ class Face(NamedTuple):
     """How one API asks and answers.
 
     Attributes:
+        name: of the format, as `hocket.remote.relay.RelayFormat` has it; "": no model's server speaks it.
         read: returns what a body asks for, or raises a `Refusal`, which names the field.
         write: returns a whole answer to a request.
         make_writer: returns what writes the pieces of one; told whether failures are in the words of the model's server.
     """
 
+    name: str
     read: Callable[[bytes], AnswerRequest]
     write: Callable[[Said, AnswerRequest], bytes]
     make_writer: Callable[[AnswerRequest, bool], ReplyWriter]

@@ -131,5 +131,5 @@ def write_messages_refusal(refusal: Refusal, request_id: str) -> bytes:
     return to_json({**_describe(refusal), "request_id": request_id})
 
 
-MESSAGES = make_block_face(read_messages_request, _MessageWriter)
+MESSAGES = make_block_face("messages", read_messages_request, _MessageWriter)
 """Anthropic's messages."""

@@ -52,6 +52,7 @@ def read_messages_request(body: bytes) -> AnswerRequest:
         tools=tools,
         spare=find_spare({**options, **tools}, _OWN),
         stream=find_field(fields, "stream", bool, "true or false") or False,
+        body=fields,
     )
 
 

@@ -16,10 +16,12 @@ from hocket.errors import UnknownOption, Unsupported
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import FieldsView
+from hocket.remote.relay import Relay
 from hocket.serving.event_body import EventBody
 from hocket.serving.exchange import send_events
 from hocket.serving.gateway.exchange import GatewayExchange, GatewayService
-from hocket.serving.gateway.face import AnswerRequest, Face, Said, check_answer
+from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer
+from hocket.serving.gateway.pass_through import PASSED, RelayWriter
 from hocket.serving.gateway.served_models import AskedModel
 from hocket.serving.refusals import Refusal
 
@@ -43,6 +45,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         super().__init__(service, facts, headers)
         self._face = face
         self._dropped: set[str] = set()
+        self._has_passed = False
 
     def _read(self, body: bytes) -> AnswerRequest:
         return self._face.read(body)
@@ -58,27 +61,30 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
             await self._send_whole(model, request, send)
 
     async def _send_whole(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
-        async def ask(asked: AskedModel, request: AnswerRequest) -> Said:
-            return check_answer(await asked.ainvoke(request.input, self._config(request), **request.options))
+        async def ask(asked: AskedModel, request: AnswerRequest, relay: Relay | None) -> tuple[Said, bytes]:
+            said = check_answer(await asked.ainvoke(request.input, self._config(request), **request.options))
+            return said, b"" if relay is None else relay.take()
 
-        said = await self._ask(ask, model, request)
-        body = self._face.write(said, request)
+        said, passed = await self._ask(ask, model, request)
+        body = passed or self._face.write(said, request)
         if isinstance(said, AIMessage):
             self._count(request.model, said.usage_metadata, said.response_metadata)
-        await self._send_json(send, body, self._name_dropped())
+        await self._send_json(send, body, self._describe_way())
 
     async def _send_stream(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
-        writer = self._face.make_writer(request, self._limits.upstream_errors)
-
-        async def ask(asked: AskedModel, request: AnswerRequest) -> EventBody[Said]:
+        async def ask(
+            asked: AskedModel, request: AnswerRequest, relay: Relay | None
+        ) -> tuple[EventBody[Said], ReplyWriter]:
+            writer = self._face.make_writer(request, self._limits.upstream_errors)
+            writer = writer if relay is None else RelayWriter(relay, writer)
             stream = asked.astream(request.input, self._config(request), **request.options)
             body: EventBody[Said] = EventBody(stream, writer, self._limits.ping)
             await body.start()
-            return body
+            return body, writer
 
-        body = await self._ask(ask, model, request)
+        body, writer = await self._ask(ask, model, request)
         try:
-            await send_events(send, body, [*self._name_dropped(), *self._headers], self._confirm)
+            await send_events(send, body, [*self._describe_way(), *self._headers], self._confirm)
         finally:
             await body.aclose()
             self._count(request.model, writer.usage, writer.facts)
@@ -95,22 +101,41 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
     # -- options
 
     async def _ask(
-        self, ask: Callable[[AskedModel, AnswerRequest], Awaitable[T]], model: AskedModel, request: AnswerRequest
+        self,
+        ask: Callable[[AskedModel, AnswerRequest, Relay | None], Awaitable[T]],
+        model: AskedModel,
+        request: AnswerRequest,
     ) -> T:
-        """Return what ``ask`` does, with as many of the request's options as the model takes.
+        """Return what ``ask`` does: as the request came, or with as many of its options as the model takes.
 
         Raises:
             Exception: what the model raises; an option is refused that may not be left out.
         """
         while True:
+            relay = self._open_relay(model, request)
+            token = None if relay is None else relay.use()
             try:
-                return await ask(_offer_tools(model, request), request)
+                self._has_passed = relay is not None
+                if relay is None:
+                    return await ask(_offer_tools(model, request), request, None)
+                tools = {"tools": request.tools["tools"]} if request.tools else {}  # for those who count tokens
+                return await ask(model, replace(request, options={**request.options, **tools}), relay)
             except (Unsupported, UnknownOption) as error:
                 refused = frozenset(error.options) & (request.options.keys() | request.tools.keys() - {"tools"})
                 if not refused or not (self._limits.drops_options or refused <= request.spare):
                     raise
+            finally:
+                if token is not None:
+                    Relay.end(token)
             self._models.refused[request.model] |= refused
             request = self._leave_out(request, refused)
+
+    def _open_relay(self, model: AskedModel, request: AnswerRequest) -> Relay | None:
+        """Return the request as it came, if it may go on so; None: it is translated."""
+        if self._dropped or self._watch is not None or not self._face.name:
+            return None
+        betas = b",".join(value for name, value in self._asked if name == b"anthropic-beta")
+        return self._models.pass_through.open(model, self._face.name, request, betas)
 
     def _leave_out(self, request: AnswerRequest, refused: frozenset[str]) -> AnswerRequest:
         """Return a request without options, which the reply will name."""
@@ -121,7 +146,10 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         tools = {name: value for name, value in request.tools.items() if name not in refused}
         return replace(request, options=options, tools=tools)
 
-    def _name_dropped(self) -> list[Header]:
+    def _describe_way(self) -> list[Header]:
+        """Return the headers that tell what was left out, or that nothing was."""
+        if self._has_passed:
+            return [PASSED]
         return [(DROPPED, ", ".join(sorted(self._dropped)).encode())] if self._dropped else []
 
     def _explain(self, error: Exception, request: AnswerRequest) -> Refusal:

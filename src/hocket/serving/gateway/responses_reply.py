@@ -175,5 +175,5 @@ def _write_usage(usage: UsageMetadata | None) -> Fields | None:
     }
 
 
-RESPONSES = make_block_face(read_responses_request, _ResponseWriter)
+RESPONSES = make_block_face("responses", read_responses_request, _ResponseWriter)
 """OpenAI's Responses, without a server that keeps them."""

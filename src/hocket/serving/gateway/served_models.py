@@ -20,6 +20,7 @@ from hocket.runnables import (
 from hocket.runnables.base import RunnableWrapper
 from hocket.serving.gateway.agent_model import AgentModel, check_agent
 from hocket.serving.gateway.face import Said
+from hocket.serving.gateway.pass_through import PassThrough
 from hocket.serving.refusals import Refusal
 
 __all__ = ["AskedModel", "Model", "ServedModels"]
@@ -79,6 +80,7 @@ class ServedModels:
             else:
                 _check_end(name, model)
                 self._asked[name] = cast(AskedModel, model)
+        self.pass_through: PassThrough = PassThrough()
         self.names: Sequence[str] = [name for name in models if name in self._asked or name in self._embeddings]
         self.refused: dict[str, set[str]] = {name: set() for name in self.names}
         """The options that models have refused, by their names."""

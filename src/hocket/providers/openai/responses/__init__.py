@@ -12,20 +12,27 @@ from hocket.providers.openai.api import ChatAPI, RequestFacts
 from hocket.providers.openai.dialects import Dialect
 from hocket.providers.openai.options import ModelOptions
 from hocket.providers.openai.responses.content import is_native
-from hocket.providers.openai.responses.decode import decode_reply
+from hocket.providers.openai.responses.decode import decode_reply, decode_usage
 from hocket.providers.openai.responses.encode import encode_conversation, encode_request
 from hocket.providers.openai.responses.options import REFUSED
 from hocket.providers.openai.responses.search import list_deferred
 from hocket.providers.openai.responses.stream import ResponsesDecoder
 from hocket.providers.openai.responses.tools import encode_tools
+from hocket.remote.relay import RelayFormat
 
 __all__ = ["RESPONSES"]
+
+
+def _is_plain(event: bytes) -> bool:
+    """Whether an event is a piece of a text, a thought or a call."""
+    return event.partition(b"\n")[0].endswith(b".delta")
 
 
 class _Responses(ChatAPI):
     path: ClassVar = "responses"
     has_deployments: ClassVar = False
     call_ids: ClassVar = re.compile(".{1,64}", re.DOTALL)
+    relay_format: ClassVar = RelayFormat("responses", decode_usage, _is_plain)
 
     def list_refused(self, dialect: Dialect) -> frozenset[str]:
         return REFUSED
