@@ -52,7 +52,8 @@ def read_chat_request(body: bytes) -> AnswerRequest:
     if (n := find_field(fields, "n", int, "1")) not in (None, 1):
         raise refuse_field("n", n, "1 here: ask again for a further answer")
     streaming = cast(Fields, find_field(fields, "stream_options", dict, "an object") or {})
-    options, tools = _read_options(fields), _read_tools(fields)
+    options = _read_options(fields)
+    tools, foreign = _read_tools(fields)
     return AnswerRequest(
         model=require_field(fields, "model", str, "the name of a model"),
         input=_read_messages(cast("list[object]", require_field(fields, "messages", list, "a list of messages"))),
@@ -62,6 +63,7 @@ def read_chat_request(body: bytes) -> AnswerRequest:
         stream=find_field(fields, "stream", bool, "true or false") or False,
         include_usage=find_field(streaming, "include_usage", bool, "true or false") or False,
         metadata=cast("Fields | None", find_field(fields, "metadata", dict, "an object")),
+        foreign=foreign,
         body=fields,
     )
 
@@ -87,23 +89,27 @@ def _read_options(fields: FieldsView) -> Fields:
     return options
 
 
-def _read_tools(fields: FieldsView) -> Fields:
-    """Return the tools and the choice among them, as ``bind_tools`` takes them; without tools, nothing."""
-    tools = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
-    for at, tool in enumerate(tools):
+def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
+    """Return the tools and the choice among them, as ``bind_tools`` takes them, and the foreign ones."""
+    given = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
+    tools: list[object] = []
+    foreign: list[Refusal] = []
+    for at, tool in enumerate(given):
         match tool:
             case {"type": "function", "function": {"name": str()}}:
-                pass
+                tools.append(tool)
+            case {"type": str(kind)} if kind != "function":
+                foreign.append(refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served"))
             case _:
-                raise refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served")
+                raise refuse_field(f"tools[{at}]", tool, "a function with its name")
     choice: object = fields.get("tool_choice")
     if not tools:
-        if choice not in (None, "none", "auto"):
+        if choice not in (None, "none", "auto") and not foreign:
             raise refuse_field("tool_choice", choice, "given with tools")
-        return {}
+        return {}, foreign
     made: Fields = {"tools": tools, "tool_choice": choice}
     made["parallel_tool_calls"] = find_field(fields, "parallel_tool_calls", bool, "true or false")
-    return made
+    return made, foreign
 
 
 def _read_messages(given: Sequence[object]) -> list[BaseMessage]:

@@ -5,7 +5,7 @@ A face reads a body to messages and options, and writes an answer, or the pieces
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -13,8 +13,9 @@ from hocket.errors import InvalidHook, InvalidReply
 from hocket.messages import AIMessage, BaseMessage, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.usage import add_report
+from hocket.serving.refusals import Refusal
 
-__all__ = ["AnswerRequest", "Face", "ReplyWriter", "Said", "check_answer", "find_finish"]
+__all__ = ["AnswerRequest", "Face", "ReplyWriter", "Said", "check_answer", "drop_foreign", "find_finish"]
 
 Said: TypeAlias = AIMessage | str
 """What a model says: a message, or a text."""
@@ -36,6 +37,7 @@ class AnswerRequest:
         stream: whether the answer is to come in pieces.
         include_usage: whether a stream is to tell usage.
         metadata: what the client says of the request, for handlers and logs.
+        foreign: what is told of each tool that no model here can be offered, since it runs elsewhere, or is no function.
         body: the fields of the body, for replies that repeat some of them.
     """
 
@@ -47,6 +49,7 @@ class AnswerRequest:
     stream: bool = False
     include_usage: bool = False
     metadata: FieldsView | None = None
+    foreign: Sequence[Refusal] = ()
     body: FieldsView = field(default_factory=dict[str, object], repr=False)
 
 
@@ -105,6 +108,17 @@ class Face(NamedTuple):
     read: Callable[[bytes], AnswerRequest]
     write: Callable[[Said, AnswerRequest], bytes]
     make_writer: Callable[[AnswerRequest, bool], ReplyWriter]
+
+
+def drop_foreign(request: AnswerRequest, *, may_drop: bool) -> set[str]:
+    """Return the places of the tools that are left out, since they are foreign to every model here.
+
+    Raises:
+        Refusal: there are some, and none may be left out.
+    """
+    if request.foreign and not may_drop:
+        raise request.foreign[0]
+    return {refusal.param or "tools" for refusal in request.foreign}
 
 
 def check_answer(said: object) -> Said:

@@ -33,7 +33,7 @@ _OWN = frozenset(
 )
 """Options that are left out for models that do not take them: the format demands one, and the others are Anthropic's."""
 
-_CLASSES: Mapping[str, type[BaseMessage]] = {"user": HumanMessage, "assistant": AIMessage}
+_CLASSES: Mapping[str, type[BaseMessage]] = {"user": HumanMessage, "system": SystemMessage}
 
 
 def read_messages_request(body: bytes) -> AnswerRequest:
@@ -44,7 +44,8 @@ def read_messages_request(body: bytes) -> AnswerRequest:
     """
     fields = read_object(body)
     require_field(fields, "max_tokens", int, "a whole number above 0")
-    options, tools = _read_options(fields), _read_tools(fields)
+    options = _read_options(fields)
+    tools, foreign = _read_tools(fields)
     return AnswerRequest(
         model=require_field(fields, "model", str, "the name of a model"),
         input=_read_conversation(fields),
@@ -52,6 +53,7 @@ def read_messages_request(body: bytes) -> AnswerRequest:
         tools=tools,
         spare=find_spare({**options, **tools}, _OWN),
         stream=find_field(fields, "stream", bool, "true or false") or False,
+        foreign=foreign,
         body=fields,
     )
 
@@ -64,7 +66,8 @@ def read_count_request(body: bytes) -> AnswerRequest:
     """
     fields = read_object(body)
     model = require_field(fields, "model", str, "the name of a model")
-    return AnswerRequest(model=model, input=_read_conversation(fields), tools=_read_tools(fields))
+    tools, foreign = _read_tools(fields)
+    return AnswerRequest(model=model, input=_read_conversation(fields), tools=tools, foreign=foreign)
 
 
 def _read_options(fields: FieldsView) -> Fields:
@@ -91,15 +94,25 @@ def _read_options(fields: FieldsView) -> Fields:
     return options
 
 
-def _read_tools(fields: FieldsView) -> Fields:
-    """Return the tools and the choice among them, as ``bind_tools`` takes them; without tools, nothing."""
+def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
+    """Return the tools and the choice among them, as ``bind_tools`` takes them, and the foreign ones."""
     given = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
-    tools = [_read_tool(tool, f"tools[{at}]") for at, tool in enumerate(given)]
+    tools: list[Fields] = []
+    foreign: list[Refusal] = []
+    for at, tool in enumerate(given):
+        match tool:
+            case {"type": str(kind)} if kind != "custom":
+                expected = "a tool of the client's: what runs on Anthropic's servers is not served"
+                foreign.append(refuse_field(f"tools[{at}]", kind, expected))
+            case {"name": str(name)}:
+                tools.append(_read_tool(name, cast(Fields, tool)))
+            case _:
+                raise refuse_field(f"tools[{at}]", tool, "an object with a name and an input_schema")
     choice = cast("Fields | None", find_field(fields, "tool_choice", dict, "an object"))
     if not tools:
-        return {}
+        return {}, foreign
     if choice is None:
-        return {"tools": tools}
+        return {"tools": tools}, foreign
     parallel: object = choice.get("disable_parallel_tool_use")
     match choice:
         case {"type": "auto" | "any" | "none" as word}:
@@ -108,17 +121,10 @@ def _read_tools(fields: FieldsView) -> Fields:
             made = {"tools": tools, "tool_choice": name}
         case _:
             raise refuse_field("tool_choice", choice, "of the type auto, any, none, or tool with its name")
-    return made if parallel is None else {**made, "parallel_tool_calls": not parallel}
+    return (made if parallel is None else {**made, "parallel_tool_calls": not parallel}), foreign
 
 
-def _read_tool(tool: object, place: str) -> Fields:
-    match tool:
-        case {"name": str(name)} if cast(Fields, tool).get("type", "custom") == "custom":
-            given = cast(Fields, tool)
-        case {"type": str(kind)}:
-            raise refuse_field(place, kind, "a tool of the client's: what runs on Anthropic's servers is not served")
-        case _:
-            raise refuse_field(place, tool, "an object with a name and an input_schema")
+def _read_tool(name: str, given: FieldsView) -> Fields:
     function: Fields = {"name": name, "parameters": given.get("input_schema") or {"type": "object", "properties": {}}}
     function |= {key: given[key] for key in ("description", "strict") if given.get(key) is not None}
     known = ("name", "input_schema", "description", "strict", "type")
@@ -133,11 +139,11 @@ def _read_conversation(fields: FieldsView) -> list[BaseMessage]:
         messages.append(SystemMessage(_read_content(system, "system")))
     for at, one in enumerate(given):
         match one:
-            case {"role": "user" | "assistant" as role, "content": content}:
+            case {"role": "user" | "assistant" | "system" as role, "content": content}:
                 read = _read_content(content, f"messages[{at}].content")
-                messages.append(_read_reply(read) if role == "assistant" else HumanMessage(read))
-            case {"role": role} if role not in _CLASSES:
-                raise refuse_field(f"messages[{at}].role", role, "user or assistant")
+                messages.append(_read_reply(read) if role == "assistant" else _CLASSES[role](read))
+            case {"role": role} if role not in ("assistant", *_CLASSES):
+                raise refuse_field(f"messages[{at}].role", role, "user, assistant or system")
             case _:
                 raise refuse_field(f"messages[{at}]", one, "an object with a role and a content")
     return messages

@@ -20,8 +20,9 @@ from hocket.remote.relay import Relay
 from hocket.serving.event_body import EventBody
 from hocket.serving.exchange import send_events
 from hocket.serving.gateway.exchange import GatewayExchange, GatewayService
-from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer
-from hocket.serving.gateway.pass_through import PASSED, RelayWriter
+from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer, drop_foreign
+from hocket.serving.gateway.options import AMBIGUOUS
+from hocket.serving.gateway.pass_through import PASSED, RelayWriter, is_native
 from hocket.serving.gateway.served_models import AskedModel
 from hocket.serving.refusals import Refusal
 
@@ -54,7 +55,11 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         if request.metadata:
             self._facts["request_metadata"] = request.metadata
         model = self._models.find(request.model)
-        request = self._leave_out(request, request.spare & self._models.refused[request.model])
+        self._dropped |= drop_foreign(request, may_drop=self._limits.drops_options)
+        refused = self._models.refused[request.model]
+        if request.options.keys() & AMBIGUOUS and not is_native(model, self._face.name):
+            refused = refused | AMBIGUOUS
+        request = self._leave_out(request, request.spare & refused)
         if request.stream:
             await self._send_stream(model, request, send)
         else:

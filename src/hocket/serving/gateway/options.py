@@ -14,7 +14,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
 from hocket.serving.refusals import Refusal
 
-__all__ = ["find_spare", "read_options"]
+__all__ = ["AMBIGUOUS", "find_spare", "read_options"]
 
 _OURS = NOT_SENT | RunnableConfig.__annotations__.keys() | {"input", "config", "run_manager", "prompt", "self"}
 _PAST_CHECKS = frozenset({"extra_body", "extra_headers", "extra_query", "api_key", "base_url"})
@@ -35,6 +35,10 @@ _DEFAULTS: Mapping[str, object] = {
     "truncation": "disabled",
 }
 """What the APIs do anyway, by the names of options."""
+
+
+AMBIGUOUS = frozenset({"context_management"})
+"""Options that are one thing to Anthropic and another to OpenAI: a model is told those of its own format alone."""
 
 
 def read_options(fields: FieldsView, elsewhere: Collection[str]) -> Fields:

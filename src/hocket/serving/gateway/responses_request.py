@@ -37,9 +37,10 @@ _READ_HERE = frozenset(
     }
 )
 _OWN = frozenset(
-    {*("include", "truncation", "store", "reasoning", "reasoning_effort", "verbosity", "user"), "text"}
-    | {
-        *("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "max_tool_calls", "service_tier"),
+    {
+        *("include", "truncation", "store", "reasoning", "reasoning_effort", "verbosity", "user", "text"),
+        *("client_metadata", "context_management", "prompt_cache_key", "prompt_cache_retention", "safety_identifier"),
+        *("max_tool_calls", "service_tier"),
     }
 )
 """Options that are left out for models that do not take them: they change no word of the answer, or are OpenAI's own."""
@@ -63,7 +64,8 @@ def read_responses_request(body: bytes) -> AnswerRequest:
     for name, way_out in _KEPT.items():
         if fields.get(name):
             raise Refusal(status=400, message=f"{name} is not served: nothing is kept here; {way_out}", param=name)
-    options, tools = _read_options(fields), _read_tools(fields)
+    options = _read_options(fields)
+    tools, foreign = _read_tools(fields)
     return AnswerRequest(
         model=require_field(fields, "model", str, "the name of a model"),
         input=_read_input(fields),
@@ -72,6 +74,7 @@ def read_responses_request(body: bytes) -> AnswerRequest:
         spare=find_spare({**options, **tools}, _OWN),
         stream=find_field(fields, "stream", bool, "true or false") or False,
         metadata=cast("Fields | None", find_field(fields, "metadata", dict, "an object")),
+        foreign=foreign,
         body=fields,
     )
 
@@ -102,10 +105,11 @@ def _read_options(fields: FieldsView) -> Fields:
     return options
 
 
-def _read_tools(fields: FieldsView) -> Fields:
-    """Return the tools and the choice among them, as ``bind_tools`` takes them; without tools, nothing."""
+def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
+    """Return the tools and the choice among them, as ``bind_tools`` takes them, and the foreign ones."""
     given = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
     tools: list[Fields] = []
+    foreign: list[Refusal] = []
     for at, tool in enumerate(given):
         match tool:
             case {"type": "function", "name": str()}:
@@ -113,10 +117,12 @@ def _read_tools(fields: FieldsView) -> Fields:
                     name: value for name, value in cast(Fields, tool).items() if name != "type" and value is not None
                 }
                 tools.append({"type": "function", "function": function})
+            case {"type": str(kind)} if kind != "function":
+                foreign.append(refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served"))
             case _:
-                raise refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served")
+                raise refuse_field(f"tools[{at}]", tool, "a function with its name")
     if not tools:
-        return {}
+        return {}, foreign
     choice: object = fields.get("tool_choice")
     match choice:
         case {"type": "function", "name": str(name)}:
@@ -127,7 +133,7 @@ def _read_tools(fields: FieldsView) -> Fields:
             raise refuse_field("tool_choice", choice, "auto, none, required, or a function by its name")
     made: Fields = {"tools": tools, "tool_choice": choice}
     made["parallel_tool_calls"] = find_field(fields, "parallel_tool_calls", bool, "true or false")
-    return made
+    return made, foreign
 
 
 def _read_input(fields: FieldsView) -> list[BaseMessage]:

@@ -11,7 +11,7 @@ from hocket.messages import BaseMessage
 from hocket.messages.content import Fields
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.serving.gateway.exchange import GatewayExchange
-from hocket.serving.gateway.face import AnswerRequest
+from hocket.serving.gateway.face import AnswerRequest, drop_foreign
 from hocket.serving.gateway.messages_request import read_count_request
 from hocket.serving.message_parts import encode_json
 from hocket.serving.refusals import Refusal
@@ -27,6 +27,7 @@ class CountExchange(GatewayExchange[AnswerRequest]):
 
     async def _answer(self, request: AnswerRequest, send: Send) -> None:
         model = self._models.find(request.model)
+        drop_foreign(request, may_drop=self._limits.drops_options)
         if not isinstance(model, BaseChatModel) or isinstance(request.input, str):
             message = f"the model {request.model!r} counts no tokens; ask it at /v1/messages, or count them yourself"
             raise Refusal(status=400, message=message, code="model_not_supported_here", param="model")
