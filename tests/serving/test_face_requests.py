@@ -131,7 +131,8 @@ async def test_a_completion_is_written():
 BAD: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"max_tokens": None}, "max_tokens is missing"),
     ("/v1/messages", {"messages": []}, "messages is []"),
-    ("/v1/messages", {"messages": [{"role": "system", "content": "x"}]}, "messages[0].role is 'system'"),
+    ("/v1/messages", {"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role is 'tool'"),
+    ("/v1/messages", {"messages": [{"role": ["user"], "content": "x"}]}, "messages[0].role is ['user']"),
     ("/v1/messages", {"messages": [{"role": "user"}]}, "messages[0] is"),
     ("/v1/messages", {"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0] is 5"),
     ("/v1/messages", {"messages": [{"role": "user", "content": 5}]}, "messages[0].content is 5"),

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from hocket.messages.content import Fields, FieldsView
 
-__all__ = ["carry_reasoning", "restore_reasoning"]
+__all__ = ["carries_reasoning", "carry_reasoning", "restore_reasoning"]
 
 _MARK = "hocket:"
 
@@ -22,6 +22,11 @@ def carry_reasoning(provider: object, extras: FieldsView) -> str:
     """Return a text for a client to keep: what ``provider`` says of a piece of reasoning."""
     data = to_json({"provider": provider, "extras": extras}, fallback=str)
     return _MARK + base64.urlsafe_b64encode(data).decode()
+
+
+def carries_reasoning(body: bytes) -> bool:
+    """Whether there may be a text of `carry_reasoning` in a request, which means nothing to any provider."""
+    return b'"' + _MARK.encode() in body
 
 
 def restore_reasoning(carried: object, text: str) -> tuple[str, Fields] | None:

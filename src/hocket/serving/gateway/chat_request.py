@@ -17,7 +17,15 @@ from hocket.messages.tool_calls import read_tool_calls
 from hocket.remote.chat_completion import decode_content
 from hocket.remote.function_calls import fields_beside, read_call
 from hocket.serving.gateway.face import AnswerRequest
-from hocket.serving.gateway.fields import find_field, find_stop, is_list_of, read_object, refuse_field, require_field
+from hocket.serving.gateway.fields import (
+    find_field,
+    find_stop,
+    is_list_of,
+    read_object,
+    read_tools,
+    refuse_field,
+    require_field,
+)
 from hocket.serving.gateway.options import find_spare, read_options
 from hocket.serving.refusals import Refusal
 
@@ -91,17 +99,7 @@ def _read_options(fields: FieldsView) -> Fields:
 
 def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
     """Return the tools and the choice among them, as ``bind_tools`` takes them, and the foreign ones."""
-    given = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
-    tools: list[object] = []
-    foreign: list[Refusal] = []
-    for at, tool in enumerate(given):
-        match tool:
-            case {"type": "function", "function": {"name": str()}}:
-                tools.append(tool)
-            case {"type": str(kind)} if kind != "function":
-                foreign.append(refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served"))
-            case _:
-                raise refuse_field(f"tools[{at}]", tool, "a function with its name")
+    tools, foreign = read_tools(fields, "function", _read_tool)
     choice: object = fields.get("tool_choice")
     if not tools:
         if choice not in (None, "none", "auto") and not foreign:
@@ -110,6 +108,14 @@ def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
     made: Fields = {"tools": tools, "tool_choice": choice}
     made["parallel_tool_calls"] = find_field(fields, "parallel_tool_calls", bool, "true or false")
     return made, foreign
+
+
+def _read_tool(tool: Fields) -> Fields | None:
+    match tool:
+        case {"type": "function", "function": {"name": str()}}:
+            return tool
+        case _:
+            return None
 
 
 def _read_messages(given: Sequence[object]) -> list[BaseMessage]:

@@ -38,6 +38,7 @@ class AnswerRequest:
         include_usage: whether a stream is to tell usage.
         metadata: what the client says of the request, for handlers and logs.
         foreign: what is told of each tool that no model here can be offered, since it runs elsewhere, or is no function.
+        may_pass: whether a server of the same format may be sent the body as it is.
         body: the fields of the body, for replies that repeat some of them.
     """
 
@@ -50,6 +51,7 @@ class AnswerRequest:
     include_usage: bool = False
     metadata: FieldsView | None = None
     foreign: Sequence[Refusal] = ()
+    may_pass: bool = True
     body: FieldsView = field(default_factory=dict[str, object], repr=False)
 
 

@@ -1,5 +1,6 @@
 """The fields of a request that a stranger has sent, each read as what it has to be, or refused by its name."""
 
+from collections.abc import Callable
 from typing import TypeVar, cast
 
 from pydantic_core import from_json
@@ -8,7 +9,7 @@ from hocket.errors.hints import excerpt
 from hocket.messages.content import Fields, FieldsView
 from hocket.serving.refusals import Refusal
 
-__all__ = ["find_field", "find_stop", "is_list_of", "read_object", "refuse_field", "require_field"]
+__all__ = ["find_field", "find_stop", "is_list_of", "read_object", "read_tools", "refuse_field", "require_field"]
 
 T = TypeVar("T")
 
@@ -60,6 +61,32 @@ def find_stop(fields: FieldsView, name: str = "stop") -> list[str] | None:
     if texts is not None and not is_list_of(str, texts):
         raise refuse_field(name, value, "a text, or a list of texts")
     return cast("list[str] | None", texts)
+
+
+def read_tools(
+    fields: FieldsView, kind: str, read: Callable[[Fields], Fields | None]
+) -> tuple[list[Fields], list[Refusal]]:
+    """Return the functions among the tools of a request, and what is told of each tool of another kind.
+
+    Args:
+        fields: of the request.
+        kind: the type of a function's tool.
+        read: returns a function as ``bind_tools`` takes it; None: it is none.
+
+    Raises:
+        Refusal: one is no tool.
+    """
+    tools: list[Fields] = []
+    others: list[Refusal] = []
+    for at, tool in enumerate(cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])):
+        given = cast(Fields, tool) if isinstance(tool, dict) else {}
+        if isinstance(type := given.get("type", kind), str) and type != kind:
+            others.append(refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served"))
+        elif type == kind and (function := read(given)) is not None:
+            tools.append(function)
+        else:
+            raise refuse_field(f"tools[{at}]", tool, "a function, with its name")
+    return tools, others
 
 
 def is_list_of(kind: type, value: object) -> bool:

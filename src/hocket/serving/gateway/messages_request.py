@@ -11,9 +11,9 @@ from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import Content
 from hocket.messages.content import Fields, FieldsView
-from hocket.serving.gateway.carried_reasoning import restore_reasoning
+from hocket.serving.gateway.carried_reasoning import carries_reasoning, restore_reasoning
 from hocket.serving.gateway.face import AnswerRequest
-from hocket.serving.gateway.fields import find_field, find_stop, read_object, refuse_field, require_field
+from hocket.serving.gateway.fields import find_field, find_stop, read_object, read_tools, refuse_field, require_field
 from hocket.serving.gateway.options import find_spare, read_options
 from hocket.serving.refusals import Refusal
 
@@ -54,6 +54,7 @@ def read_messages_request(body: bytes) -> AnswerRequest:
         spare=find_spare({**options, **tools}, _OWN),
         stream=find_field(fields, "stream", bool, "true or false") or False,
         foreign=foreign,
+        may_pass=not carries_reasoning(body),
         body=fields,
     )
 
@@ -96,18 +97,7 @@ def _read_options(fields: FieldsView) -> Fields:
 
 def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
     """Return the tools and the choice among them, as ``bind_tools`` takes them, and the foreign ones."""
-    given = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
-    tools: list[Fields] = []
-    foreign: list[Refusal] = []
-    for at, tool in enumerate(given):
-        match tool:
-            case {"type": str(kind)} if kind != "custom":
-                expected = "a tool of the client's: what runs on Anthropic's servers is not served"
-                foreign.append(refuse_field(f"tools[{at}]", kind, expected))
-            case {"name": str(name)}:
-                tools.append(_read_tool(name, cast(Fields, tool)))
-            case _:
-                raise refuse_field(f"tools[{at}]", tool, "an object with a name and an input_schema")
+    tools, foreign = read_tools(fields, "custom", _read_tool)
     choice = cast("Fields | None", find_field(fields, "tool_choice", dict, "an object"))
     if not tools:
         return {}, foreign
@@ -124,7 +114,9 @@ def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
     return (made if parallel is None else {**made, "parallel_tool_calls": not parallel}), foreign
 
 
-def _read_tool(name: str, given: FieldsView) -> Fields:
+def _read_tool(given: FieldsView) -> Fields | None:
+    if not isinstance(name := given.get("name"), str):
+        return None
     function: Fields = {"name": name, "parameters": given.get("input_schema") or {"type": "object", "properties": {}}}
     function |= {key: given[key] for key in ("description", "strict") if given.get(key) is not None}
     known = ("name", "input_schema", "description", "strict", "type")

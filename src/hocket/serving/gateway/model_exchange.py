@@ -22,7 +22,7 @@ from hocket.serving.exchange import send_events
 from hocket.serving.gateway.exchange import GatewayExchange, GatewayService
 from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer, drop_foreign
 from hocket.serving.gateway.options import AMBIGUOUS
-from hocket.serving.gateway.pass_through import PASSED, RelayWriter, is_native
+from hocket.serving.gateway.pass_through import PASSED, RelayWriter, is_of_format
 from hocket.serving.gateway.served_models import AskedModel
 from hocket.serving.refusals import Refusal
 
@@ -57,7 +57,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         model = self._models.find(request.model)
         self._dropped |= drop_foreign(request, may_drop=self._limits.drops_options)
         refused = self._models.refused[request.model]
-        if request.options.keys() & AMBIGUOUS and not is_native(model, self._face.name):
+        if request.options.keys() & AMBIGUOUS and not is_of_format(model, self._face.name):
             refused = refused | AMBIGUOUS
         request = self._leave_out(request, request.spare & refused)
         if request.stream:
@@ -137,7 +137,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
 
     def _open_relay(self, model: AskedModel, request: AnswerRequest) -> Relay | None:
         """Return the request as it came, if it may go on so; None: it is translated."""
-        if self._dropped or self._watch is not None or not self._face.name:
+        if self._dropped or self._watch is not None or not (self._face.name and request.may_pass):
             return None
         betas = b",".join(value for name, value in self._asked if name == b"anthropic-beta")
         return self._models.pass_through.open(model, self._face.name, request, betas)

@@ -20,7 +20,7 @@ from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.relay import Relay
 from hocket.serving.gateway.face import AnswerRequest, ReplyWriter, Said
 
-__all__ = ["PASSED", "PassThrough", "RelayWriter", "is_native"]
+__all__ = ["PASSED", "PassThrough", "RelayWriter", "is_of_format"]
 
 PASSED = (b"x-hocket-path", b"pass")
 """The header of a reply that went through."""
@@ -67,7 +67,7 @@ class PassThrough:
         return Relay(model, format_of_model, sent, shows_summary=request.include_usage or format != "chat")
 
 
-def is_native(model: object, format: str) -> bool:
+def is_of_format(model: object, format: str) -> bool:
     """Whether the server of a model speaks the format of a client."""
     own = model._relay_format if isinstance(model, RemoteChatModel) else None  # pyright: ignore[reportPrivateUsage]  # of the package
     return own is not None and own.name == format

@@ -14,9 +14,9 @@ from hocket.messages.base import Content
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.formats import read_block
 from hocket.remote.message_parts import keep_standard
-from hocket.serving.gateway.carried_reasoning import restore_reasoning
+from hocket.serving.gateway.carried_reasoning import carries_reasoning, restore_reasoning
 from hocket.serving.gateway.face import AnswerRequest
-from hocket.serving.gateway.fields import find_field, read_object, refuse_field, require_field
+from hocket.serving.gateway.fields import find_field, read_object, read_tools, refuse_field, require_field
 from hocket.serving.gateway.options import find_spare, read_options
 from hocket.serving.refusals import Refusal
 
@@ -75,6 +75,7 @@ def read_responses_request(body: bytes) -> AnswerRequest:
         stream=find_field(fields, "stream", bool, "true or false") or False,
         metadata=cast("Fields | None", find_field(fields, "metadata", dict, "an object")),
         foreign=foreign,
+        may_pass=not carries_reasoning(body),
         body=fields,
     )
 
@@ -107,20 +108,7 @@ def _read_options(fields: FieldsView) -> Fields:
 
 def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
     """Return the tools and the choice among them, as ``bind_tools`` takes them, and the foreign ones."""
-    given = cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])
-    tools: list[Fields] = []
-    foreign: list[Refusal] = []
-    for at, tool in enumerate(given):
-        match tool:
-            case {"type": "function", "name": str()}:
-                function = {
-                    name: value for name, value in cast(Fields, tool).items() if name != "type" and value is not None
-                }
-                tools.append({"type": "function", "function": function})
-            case {"type": str(kind)} if kind != "function":
-                foreign.append(refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served"))
-            case _:
-                raise refuse_field(f"tools[{at}]", tool, "a function with its name")
+    tools, foreign = read_tools(fields, "function", _read_tool)
     if not tools:
         return {}, foreign
     choice: object = fields.get("tool_choice")
@@ -134,6 +122,13 @@ def _read_tools(fields: FieldsView) -> tuple[Fields, list[Refusal]]:
     made: Fields = {"tools": tools, "tool_choice": choice}
     made["parallel_tool_calls"] = find_field(fields, "parallel_tool_calls", bool, "true or false")
     return made, foreign
+
+
+def _read_tool(tool: FieldsView) -> Fields | None:
+    if not isinstance(tool.get("name"), str):
+        return None
+    function = {name: value for name, value in tool.items() if name != "type" and value is not None}
+    return {"type": "function", "function": function}
 
 
 def _read_input(fields: FieldsView) -> list[BaseMessage]:
