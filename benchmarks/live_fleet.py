@@ -25,7 +25,16 @@ from typing import Any
 
 import httpx
 
-__all__ = ["Fleet", "Outcome", "kill_worker", "read_answers", "serve_fleet", "stop_elsewhere"]
+__all__ = [
+    "Fleet",
+    "Outcome",
+    "describe_process",
+    "find_port",
+    "kill_worker",
+    "read_answers",
+    "serve_fleet",
+    "stop_elsewhere",
+]
 
 ROOT = Path(__file__).parents[1]
 PROCESSES = 4
@@ -120,7 +129,7 @@ async def serve_fleet(store: str, name: str) -> AsyncGenerator[Fleet, None]:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         ends = Path(folder, "ends.txt")
         ends.touch()  # noqa: ASYNC240  # nothing else runs yet
-        ports = [_find_port() for _ in range(PROCESSES)]
+        ports = [find_port() for _ in range(PROCESSES)]
         workers: list[subprocess.Popen[bytes]] = []
         for port in ports:
             command = [sys.executable, "-c", WORKER, store.format(folder=folder), name, str(port), str(ends)]
@@ -139,7 +148,8 @@ async def serve_fleet(store: str, name: str) -> AsyncGenerator[Fleet, None]:
             await client.aclose()
 
 
-def _find_port() -> int:
+def find_port() -> int:
+    """Return a port that is free."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -195,14 +205,20 @@ async def _soak(store: str, seconds: float) -> None:
                 setattr(total, name, getattr(total, name) + getattr(outcome, name))
             if time.monotonic() > minute:
                 minute = time.monotonic() + 60
-                print(time.strftime("%H:%M:%S"), total, *map(_describe, fleet.workers), sep=" | ", flush=True)
+                print(
+                    time.strftime("%H:%M:%S"),
+                    total,
+                    *(describe_process(one.pid) for one in fleet.workers),
+                    sep=" | ",
+                    flush=True,
+                )
             await asyncio.sleep(0.5)
 
 
-def _describe(worker: subprocess.Popen[bytes]) -> str:
+def describe_process(pid: int) -> str:
     """Return what a process keeps: memory, descriptors, threads. Linux only."""
-    facts = dict(line.split(":", 1) for line in Path(f"/proc/{worker.pid}/status").read_text().splitlines())
-    count = len(os.listdir(f"/proc/{worker.pid}/fd"))
+    facts = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    count = len(os.listdir(f"/proc/{pid}/fd"))
     return f"{int(facts['VmRSS'].split()[0]) / 1000:.1f} MB {count} fd {facts['Threads'].strip()} thr"
 
 
