@@ -95,9 +95,10 @@ def test_a_client_of_asyncio_says_so_under_trio(session: str) -> None:
         f"http://u:{PASSWORD}@h/0",
         f"redis://u:{PASSWORD}@h:port/0",
         f"redis://h/0?socket_timeout=soon&password={PASSWORD}",
+        f"redis://h/0?no_such_option=1&password={PASSWORD}",
         f"redis://{PASSWORD}@[bad:1/0",
     ],
-    ids=["scheme", "port", "option", "bracket"],
+    ids=["scheme", "port", "option", "name", "bracket"],
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
     """A URL that redis-py cannot read is refused at once, and shown without its password."""

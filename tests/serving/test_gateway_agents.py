@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import AgentLimits, create_agent
+from hocket.budgets import Budget
 from hocket.errors import InvalidInput, ProviderUnavailable
 from hocket.messages import ToolCall
 from hocket.serving import openai_app
@@ -74,6 +75,14 @@ async def test_a_limit_is_told_as_an_answer_that_is_too_long():
     agent, _ = make_agent(*turns, limits=AgentLimits(model_calls=1), at_limit="stop")
     reply = (await ask(agent)).json()["choices"][0]
     assert (reply["message"]["content"], reply["finish_reason"]) == ("Let me count.", "length")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_budget_that_is_spent_is_told_as_that_of_a_model(stream: bool):
+    """An agent ends at it, and has said nothing."""
+    agent: Any = create_agent(ScriptedChatModel(script=["Hello."], budget=budget, max_tokens=5))
+    response = await ask(agent, stream=stream)
+    assert (response.status_code, response.json()["error"]["code"]) == (429, "insufficient_quota")
 
 
 @pytest.mark.parametrize("stream", [False, True])

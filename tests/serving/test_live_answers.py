@@ -283,6 +283,40 @@ async def test_a_failure_is_the_last_event(places: tuple[LiveAnswers, LiveAnswer
     assert await state_of(there, "chat") == "failed"
 
 
+async def test_what_begins_while_a_service_ends_is_stopped_too() -> None:
+    """Nobody would end it."""
+    live, first, second = LiveAnswers(), Script(), Script()
+    first.say("a")
+    second.say("b")
+    await live.start("one", first.stream())
+
+    async def begin_late() -> AsyncGenerator[str, None]:
+        try:
+            async for word in first.stream():
+                yield word
+        finally:
+            with anyio.CancelScope(shield=True):
+                await live.start("two", second.stream())
+
+    await live.start("late", begin_late())
+    await live.aclose()
+    assert second.is_closed and not await live.is_running("two")
+
+
+async def test_whether_an_answer_is_made_is_found_without_its_events(places: tuple[LiveAnswers, LiveAnswers]) -> None:
+    """Of it, and of what has ended, or never was."""
+    here, there = places
+    script = Script()
+    script.say("a")
+    body = await here.start("chat", script.stream())
+    await anext(body)  # what is shown is stored
+    assert await there.is_running("chat") and not await there.is_running("other")
+    state = await here.state("chat")
+    assert state is not None and state.events == 1 and state == await there.state("chat")
+    await here.stop("chat")
+    assert not await there.is_running("chat")
+
+
 async def test_an_answer_that_is_too_large_ends(live: LiveAnswers) -> None:
     live = LiveAnswers(max_bytes=1_000)
     script = Script()

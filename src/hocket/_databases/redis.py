@@ -1,5 +1,7 @@
 """Connections to Redis."""
 
+import functools
+import inspect
 import queue
 from contextlib import suppress
 from typing import Protocol, TypeAlias, cast
@@ -119,6 +121,15 @@ def _read_pool_size(url: str) -> int:
     return int(parse_url(url).get("max_connections", DEFAULT_SIZE))  # type: ignore[no-untyped-call]  # as below
 
 
+@functools.cache
+def _list_options() -> frozenset[str]:
+    """Return the names of the options that a URL may have: those of redis-py's connections, and of their pool."""
+    kinds = (redis.BlockingConnectionPool, redis.SSLConnection, redis.UnixDomainSocketConnection)
+    classes = {base for kind in kinds for base in kind.__mro__ if base is not object}
+    names = {name for cls in classes for name in inspect.signature(cls).parameters}
+    return frozenset(names - {"self"} | {"connection_class"})
+
+
 def check_redis_url(url: str) -> str:
     """Return ``url``.
 
@@ -127,10 +138,12 @@ def check_redis_url(url: str) -> str:
     """
     if url.startswith(_SCHEMES):
         try:
-            parse_url(url)  # type: ignore[no-untyped-call]  # redis-py has no types here
-            return url
+            options = parse_url(url)  # type: ignore[no-untyped-call]  # redis-py has no types here
         except ValueError:  # its text may show a part of the password
-            pass
+            options = None
+        if options is not None and options.keys() <= _list_options():
+            return url
     raise InvalidInput(
-        f"{redact_url(url)!r} is no URL of Redis: it begins with {', '.join(_SCHEMES)}, then host:port/number"
+        f"{redact_url(url)!r} is no URL of Redis: it begins with {', '.join(_SCHEMES)}, then host:port/number, and options "
+        "of a connection of redis-py"
     )

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from hocket.agents.agent import Agent, RunOptions
 from hocket.agents.events import AgentEvent
 from hocket.agents.result import AgentResult
-from hocket.errors import EmptyResponse, InvalidInput, Unsupported
+from hocket.errors import BudgetExceeded, EmptyResponse, InvalidInput, Unsupported
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector
 from hocket.messages.content import Fields
 from hocket.runnables import RunnableConfig
@@ -132,6 +132,8 @@ class _Answer:
         elif isinstance(result.output, str) and (result.stop in ("direct", "stopped") or not self._step):
             text = self._add(result.output, -1)  # nobody has streamed it: a tool has said it, or a hook
         if not text and not self._step:
+            if result.stop == "budget":
+                raise BudgetExceeded("the budget of the agent's model is spent")
             raise EmptyResponse(f"the agent ended without an answer ({result.stop})")
         reason = _FINISHES.get(result.stop, "length")
         facts = {"finish_reason": reason, "normalized_finish_reason": reason}

@@ -204,6 +204,15 @@ class LiveAnswers:
             head = await self._read_head(place)
         return True
 
+    async def is_running(self, id: str) -> bool:
+        """Whether an answer is being made: `state` knows more, and has to read all of it for that.
+
+        Raises:
+            StoreUnavailable: the store cannot be reached.
+        """
+        head = await self._find_head(self._find_place(id))
+        return head is not None and head.state == "running"
+
     async def state(self, id: str) -> LiveState | None:
         """Return how far an answer is; None: there is none, or not any more.
 
@@ -211,15 +220,13 @@ class LiveAnswers:
             StoreUnavailable: the store cannot be reached.
         """
         place = self._find_place(id)
-        head = await self._read_head(place)
-        if head is not None and head.state == "running":
-            await self._settle(place, head.token)
-            head = await self._read_head(place)
+        head = await self._find_head(place)
         if head is None:
             return None
         events, size = head.events, head.size
         if head.state == "running":
-            rows = await self._read_log(place, head.token)
+            run = self._runs.find(head.token)
+            rows = await self._read_log(place, head.token) if run is None else run.rows
             events, size = len(rows), sum(map(len, rows)) - len(rows)
         return LiveState(id, head.state, head.protocol, events, size, head.started_at)
 
@@ -246,6 +253,14 @@ class LiveAnswers:
         found = GetValue(place.key)
         await self._do(found)
         return Head.read(found.value)
+
+    async def _find_head(self, place: LivePlace) -> Head | None:
+        """Return what is known of an answer, whose process is there, or of whose end it is written that it is not."""
+        head = await self._read_head(place)
+        if head is None or head.state != "running":
+            return head
+        await self._settle(place, head.token)
+        return await self._read_head(place)
 
     async def _read_log(self, place: LivePlace, token: str) -> list[bytes]:
         found = ReadRows(place.log(token), most=10_000_000)

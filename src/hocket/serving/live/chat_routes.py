@@ -221,8 +221,7 @@ class _ChatApp:
 
     async def _follow(self, key: str, scope: FieldsView, receive: Receive, send: Send, headers: list[Header]) -> None:
         after = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")
-        state = None if after else await self.live.state(key)
-        is_there = bool(after) or (state is not None and state.state == "running")
+        is_there = bool(after) or await self.live.is_running(key)
         body = await self.live.follow(key, after) if is_there else None
         if body is None:
             return await send_reply(send, 204, b"", headers)

@@ -4,7 +4,7 @@ An event is numbered and stored before any reader sees it, so that none sees wha
 while a write is under way goes into the next one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import anyio
 
@@ -137,6 +137,11 @@ class LiveRun:
         self._has_grown.set()
 
     # -- what is stored
+
+    @property
+    def rows(self) -> Sequence[bytes]:
+        """The events that are stored."""
+        return self._rows
 
     @property
     def is_waiting(self) -> bool:

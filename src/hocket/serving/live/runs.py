@@ -61,12 +61,12 @@ class LiveRuns:
         self._has_news.set()
 
     async def stop_all(self) -> None:
-        """Stop all runs, and wait for their ends."""
-        runs = [*self._runs.values()]
-        for run in runs:
-            run.stop()
-        for run in runs:
-            await run.is_over.wait()
+        """Stop all runs, and wait for their ends; also what begins meanwhile."""
+        while runs := [run for run in self._runs.values() if not run.is_over.is_set()]:
+            for run in runs:
+                run.stop()
+            for run in runs:
+                await run.is_over.wait()
 
     async def _work(self) -> None:
         beats_at = 0.0
