@@ -81,7 +81,7 @@ async def test_a_limit_is_told_as_an_answer_that_is_too_long():
 async def test_a_budget_that_is_spent_is_told_as_that_of_a_model(stream: bool):
     """An agent ends at it, and has said nothing."""
     budget = Budget(tokens=1, unpriced="ignore")
-    agent: Any = create_agent(ScriptedChatModel(script=["Hello."], budget=budget, max_tokens=5))
+    agent: Any = create_agent(ScriptedChatModel(script=["Hello."], budget=budget))
     response = await ask(agent, stream=stream)
     assert (response.status_code, response.json()["error"]["code"]) == (429, "insufficient_quota")
 
