@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -56,27 +57,24 @@ def gpt() -> Iterator[Server]:
 Serve = Callable[[Any], str]
 
 
+@contextlib.contextmanager
+def run_server(app: Any) -> Iterator[str]:
+    """Run an application behind uvicorn, on a port of its own, and return its address."""
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Run applications behind uvicorn, each on a port of its own, and return its address."""
-    import socket
-
-    import uvicorn
-
     with contextlib.ExitStack() as stack:
-
-        def start(app: Any) -> str:
-            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
-            server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run, args=([listener],))
-            thread.start()
-
-            def stop() -> None:
-                server.should_exit = True
-                thread.join()
-
-            stack.callback(stop)
-            return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-        yield start
+        yield lambda app: stack.enter_context(run_server(app))

@@ -146,7 +146,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/responses", {"input": None}, "input is missing"),
     ("/v1/responses", {"input": ""}, "input is ''"),
     ("/v1/responses", {"input": [5]}, "input[0] is 5"),
-    ("/v1/responses", {"input": [{"type": "item_reference", "id": "x"}]}, "nothing is kept here"),
+    ("/v1/responses", {"input": [{"type": "item_reference", "id": "x"}]}, "with store: false: nothing is kept here"),
     ("/v1/responses", {"input": [{"type": "web_search_call", "id": "x"}]}, "input[0] is"),
     ("/v1/responses", {"input": [{"type": "function_call_output", "output": "1"}]}, "input[0].call_id is None"),
     ("/v1/responses", {"input": [{"role": "user", "content": [5]}]}, "input[0].content is"),

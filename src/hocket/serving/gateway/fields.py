@@ -1,6 +1,7 @@
 """The fields of a request that a stranger has sent, each read as what it has to be, or refused by its name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar, cast
 
 from pydantic_core import from_json
@@ -79,13 +80,15 @@ def read_tools(
     tools: list[Fields] = []
     others: list[Refusal] = []
     for at, tool in enumerate(cast("list[object]", find_field(fields, "tools", list, "a list of tools") or [])):
-        given = cast(Fields, tool) if isinstance(tool, dict) else {}
-        if isinstance(type := given.get("type", kind), str) and type != kind:
-            others.append(refuse_field(f"tools[{at}]", tool, "a function: no other kind of tool is served"))
-        elif type == kind and (function := read(given)) is not None:
+        refuse = partial(refuse_field, f"tools[{at}]", tool)
+        given: Fields = cast(Fields, tool) if isinstance(tool, dict) else {}
+        type_: object = given.get("type", kind)
+        if isinstance(type_, str) and type_ != kind:
+            others.append(refuse("a function: no other kind of tool is served"))
+        elif type_ == kind and (function := read(given)) is not None:
             tools.append(function)
         else:
-            raise refuse_field(f"tools[{at}]", tool, "a function, with its name")
+            raise refuse("a function, with its name")
     return tools, others
 
 

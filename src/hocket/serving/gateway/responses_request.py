@@ -153,7 +153,8 @@ def _read_input(fields: FieldsView) -> list[BaseMessage]:
 def _check_item(item: object, place: str) -> Fields:
     match item:
         case {"type": "item_reference"}:
-            raise refuse_field(place, item, "an item itself: nothing is kept here that it could refer to")
+            expected = "an item itself, as many clients send it with store: false: nothing is kept here to refer to"
+            raise refuse_field(place, item, expected)
         case {"type": str()} | {"role": str()}:
             return cast(Fields, item)
         case _:
