@@ -31,6 +31,12 @@ const waitFor = (page, text) => page.waitForFunction(text => document.querySelec
 const waitForEnd = page => page.waitForSelector('#stop', { state: 'hidden' });
 const isRunning = page => page.isVisible('#stop');
 
+async function letGoOn(url = address) { // the answer that waits in its middle
+  const other = await openPage(await browser.newContext(), url);
+  await ask(other, 'Go on.');
+  await waitFor(other, 'Gone on.');
+}
+
 async function startProxy() { // one whose connections can be cut
   const { port } = new URL(address);
   const sockets = new Set();
@@ -68,6 +74,7 @@ const scenes = {
     const half = await readTexts(page), wasRunning = await isRunning(page);
     const other = await openPage(someone, page.url());
     await waitFor(other, 'three');
+    await letGoOn();
     await Promise.all([waitForEnd(page), waitForEnd(other)]);
     const [texts, others] = [await readTexts(page), await readTexts(other)];
     await page.reload();
@@ -80,10 +87,13 @@ const scenes = {
     const asked = [];
     page.on('request', request => request.url().endsWith('/stream') && asked.push(request.headers()['last-event-id']));
     await ask(page, 'Count.');
-    for (const word of ['three', 'seven']) {
-      await waitFor(page, word);
+    await waitFor(page, 'three');
+    for (let times = 1; times < 3; times++) {
+      const again = page.waitForResponse(response => response.url().endsWith('/stream'));
       cut();
+      await again;
     }
+    await letGoOn(url);
     await waitForEnd(page);
     return { texts: await readTexts(page), asked };
   },
@@ -133,10 +143,11 @@ const scenes = {
     await page.reload();
     await waitFor(page, 'three');
     const half = await readTexts(page), wasRunning = await isRunning(page);
+    await letGoOn();
     await waitForEnd(page);
     const texts = await readTexts(page);
     await other.click('.waits button:text("Reject")');
-    await waitFor(other, 'seventeen');
+    await waitFor(other, 'seven');
     return { half, wasRunning, texts, notice: await other.innerText('#notice'), others: await readTexts(other) };
   },
   async 'is attacked'() {
