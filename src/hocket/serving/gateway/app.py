@@ -1,4 +1,4 @@
-"""OpenAI's API in front of any models: `openai_app`, an ASGI application, and where each request goes."""
+"""The APIs of OpenAI and Anthropic in front of any models: `openai_app`, an ASGI application, and where a request goes."""
 
 import time
 from collections.abc import Collection, Iterable, Mapping
@@ -53,20 +53,27 @@ def openai_app(
     cors: Collection[str] = (),
     page: bool = False,
 ) -> ASGIApp:
-    """Return an ASGI application that serves models to OpenAI's clients: ``uvicorn module:app``, or mounted in another one.
+    """Return an ASGI application that serves models to OpenAI's and Anthropic's clients: ``uvicorn module:app``, or mounted.
 
-    It answers ``POST /v1/chat/completions`` (whole, or in pieces), ``GET /v1/models`` and ``GET /v1/models/NAME``,
-    ``GET /healthz``, which needs no key, and with ``metrics`` ``GET /metrics``. Messages, tools, schemas, options and usage
-    are those of chat completions; an option that the format does not know goes to the model, which takes or refuses it.
+    It answers ``POST`` at ``/v1/chat/completions``, ``/v1/completions``, ``/v1/responses`` and ``/v1/messages``, whole or in
+    pieces, whichever provider a model is of; at ``/v1/messages/count_tokens`` and ``/v1/embeddings``; ``GET /v1/models`` and
+    ``/v1/models/NAME``; ``GET /healthz``, which needs no key, and with ``metrics`` ``GET /metrics``. Nothing is kept from
+    one request to the next. Where a client speaks the format of the model's server, and hocket has nothing to add, the
+    request goes on and the reply comes back as they are (``x-hocket-path: pass``).
 
-    Every failure has OpenAI's form, so that its clients raise what they raise for it there: 400, 401, 404, 408, 413, 415,
-    429 with ``Retry-After``, and 5xx for what is not the client's fault. A stream that breaks off ends in an error event,
-    without a finish reason. A client that leaves has its call cancelled, and its stream closed. No reply names a key.
+    Every failure has the form of its format, so that clients raise what they raise for it there: 400, 401, 404, 408, 413,
+    415, 429 with ``Retry-After``, and 5xx for what is not the client's fault, with ``x-should-retry: false`` where another
+    try would do harm. A stream that breaks off ends in an error event, without a finish reason. A client that leaves has
+    its call cancelled, and its stream closed. No reply names a key.
+
+    An option at the API's own default, which a model refuses, is left out; ``x-hocket-dropped`` names it.
 
     Args:
         models: by the names that clients call them: models, and what is made of one (``bind``, ``with_retry``,
-            ``with_fallbacks``, a chain that ends in one). No agents: see `react_app`.
-        keys: of the clients; None: everybody is let in.
+            ``with_fallbacks``, a chain that ends in one), agents, which answer with the text of all their steps, and
+            embedding models.
+        keys: of the clients; None: everybody is let in. A mapping has the key, or the keys, of each tenant by its name,
+            which the metadata of its runs have as "tenant": for ``Budget(by="tenant")``, limits, ledgers and handlers.
         max_concurrency: calls under way at once; one more is refused with 429. (``max_in_flight`` of a model lets it wait.)
         max_body: bytes of a request.
         ping: seconds of silence after which a stream sends a comment; None: never.
@@ -76,11 +83,15 @@ def openai_app(
             else any name is taken.
         upstream_errors: whether clients are told what the model's server said of a failure, addresses within included, too.
             Else they are told in hocket's words, and the logger "hocket.serving" has the rest.
+        unsupported: what becomes of an option that a model cannot take: "raise": 400, in words for an HTTP client; "drop": it
+            is left out, and ``x-hocket-dropped`` names it.
+        cors: origins of pages that may ask from a browser, such as ``"https://app.example"``; ``"*"``, with keys only: all.
         page: whether there is a page for people at ``/page/``: models and agents asked side by side, the last runs, and
             usage. Agents that wait for a person are on it, and nowhere else.
 
     Raises:
-        InvalidInput: an option is not of its kind, there is no model, one is an agent or ends in one, or a key will not do.
+        InvalidInput: an option is not of its kind, there is no model, or a key will not do; an agent may wait for a person
+            (without ``page``), needs a context or injected arguments, or stands at the end of a chain.
 
     Examples:
         >>> from hocket import ScriptedChatModel
