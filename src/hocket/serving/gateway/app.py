@@ -1,4 +1,4 @@
-"""The APIs of OpenAI and Anthropic in front of any models: `openai_app`, an ASGI application, and where a request goes."""
+"""The APIs of OpenAI and Anthropic in front of any models: `openai_app`, and where each request goes."""
 
 import time
 from collections.abc import Collection, Iterable, Mapping
@@ -83,8 +83,8 @@ def openai_app(
             else any name is taken.
         upstream_errors: whether clients are told what the model's server said of a failure, addresses within included, too.
             Else they are told in hocket's words, and the logger "hocket.serving" has the rest.
-        unsupported: what becomes of an option that a model cannot take: "raise": 400, in words for an HTTP client; "drop": it
-            is left out, and ``x-hocket-dropped`` names it.
+        unsupported: what becomes of an option that a model cannot take: "raise": 400, in words for an HTTP client;
+            "drop": it is left out, and ``x-hocket-dropped`` names it.
         cors: origins of pages that may ask from a browser, such as ``"https://app.example"``; ``"*"``, with keys only: all.
         page: whether there is a page for people at ``/page/``: models and agents asked side by side, the last runs, and
             usage. Agents that wait for a person are on it, and nowhere else.
