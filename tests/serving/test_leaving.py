@@ -18,34 +18,9 @@ from hocket.testing import virtual_clock
 from hocket.testing.server import OpenAIFormat, Stream, serve
 from tests.kit import HookCall, RawClient, Recorder, body, hook_model
 from tests.serving.conftest import chat_client, read_events, send
+from tests.serving.silence import Silence
 
 WITHIN = 30  # seconds; nothing here takes one, unless the machine is very busy
-
-
-class Silence:
-    """A model that says "Hello", and then nothing until it is cancelled."""
-
-    def __init__(self) -> None:
-        self.began, self.over = anyio.Event(), anyio.Event()
-        self.recorder = Recorder("on_chat_model_start", "on_llm_end", "on_llm_error")
-        self.model = hook_model(self.answer, "agenerate", "astream", callbacks=[self.recorder])
-
-    async def answer(self, call: HookCall) -> Any:
-        if call.hook == "astream":
-            return self.speak()
-        await self.hang()
-        raise AssertionError
-
-    async def speak(self) -> AsyncIterator[AIMessageChunk]:
-        yield AIMessageChunk("Hello")
-        await self.hang()
-
-    async def hang(self) -> None:
-        self.began.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            self.over.set()
 
 
 async def test_a_client_that_leaves_an_answer_in_one_piece():
@@ -169,15 +144,6 @@ async def test_a_client_that_takes_nothing_is_left():
         assert clock.now() == 60
     assert len(client.got) == 3 and given < 300
     assert recorder.end == "on_llm_end closed"
-
-
-async def test_a_request_that_does_not_end_is_refused():
-    """After a minute, with 408."""
-    client = chat_client(body(b'{"model": "m"', is_last=False))
-    with virtual_clock() as clock:
-        await client.ask(openai_app({"m": ScriptedChatModel(script=[])}))
-        assert clock.now() == 60
-    assert client.status == 408
 
 
 async def test_the_connection_to_the_models_server_is_closed():

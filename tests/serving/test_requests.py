@@ -14,7 +14,7 @@ from hocket.serving import openai_app
 from hocket.serving.gateway.chat_request import read_chat_request
 from hocket.serving.refusals import Refusal
 from tests.kit import Recorder, hook_model
-from tests.serving.conftest import HEADERS, ask, chat_client, question, send
+from tests.serving.conftest import ask, question, send
 
 TOOL = {"type": "function", "function": {"name": "add", "description": "Add.", "parameters": {"type": "object"}}}
 
@@ -259,11 +259,3 @@ async def test_the_body_has_to_be_json_by_its_type():
         headers={"content-type": "Application/JSON; charset=utf-8"},
     )
     assert response.status_code == 200
-
-
-async def test_a_compressed_body_is_refused():
-    app = openai_app({"m": ScriptedChatModel(script=[])})
-    client = chat_client()
-    client.scope["headers"] = [*HEADERS, (b"content-encoding", b"gzip")]
-    await client.ask(app)
-    assert client.status == 415

@@ -43,7 +43,7 @@ _NAMED = ("name", "tool_call_id")
 
 _READ_HERE = frozenset(
     {
-        *("model", "messages", "stream", "stream_options", "n", "metadata", "max_completion_tokens"),
+        *("model", "messages", "stop", "stream", "stream_options", "n", "metadata", "max_completion_tokens"),
         *("tools", "tool_choice", "parallel_tool_calls"),
     }
 )

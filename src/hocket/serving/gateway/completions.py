@@ -17,7 +17,7 @@ from hocket.serving.message_parts import encode_json
 
 __all__ = ["COMPLETIONS"]
 
-_READ_HERE = frozenset({"model", "prompt", "stream", "stream_options", "n", "best_of", "echo", "suffix"})
+_READ_HERE = frozenset({"model", "prompt", "stop", "stream", "stream_options", "n", "best_of", "echo", "suffix"})
 
 
 def _read(body: bytes) -> AnswerRequest:

@@ -16,7 +16,8 @@ from hocket.serving.refusals import Refusal
 
 __all__ = ["AMBIGUOUS", "find_spare", "read_options"]
 
-_OURS = NOT_SENT | RunnableConfig.__annotations__.keys() | {"input", "config", "run_manager", "prompt", "self"}
+_ARGUMENTS = {"input", "messages", "prompt", "prompts", "stop", "config", "run_manager", "self"}
+_OURS = NOT_SENT | RunnableConfig.__annotations__.keys() | _ARGUMENTS
 _PAST_CHECKS = frozenset({"extra_body", "extra_headers", "extra_query", "api_key", "base_url"})
 
 _DEFAULTS: Mapping[str, object] = {
