@@ -1,7 +1,7 @@
 """Embeddings that are kept: a text is embedded once."""
 
+import dbm.dumb
 import re
-import shelve
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -98,9 +98,9 @@ async def test_a_damaged_entry_is_a_miss(model: Counting, damage: bytes) -> None
 
 
 def test_a_file_serves(tmp_path: Path, model: Counting) -> None:
-    with shelve.open(str(tmp_path / "vectors")) as cache:
+    with dbm.dumb.open(str(tmp_path / "vectors")) as cache:
         CacheBackedEmbeddings(model, cache).embed_documents(["a"])
-    with shelve.open(str(tmp_path / "vectors")) as cache:
+    with dbm.dumb.open(str(tmp_path / "vectors")) as cache:
         CacheBackedEmbeddings(model, cache).embed_documents(["a"])
     assert model.asked == [["a"]]
 

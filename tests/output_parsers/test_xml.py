@@ -1,5 +1,6 @@
 """XML out of answers: what is read, what is shown in pieces, and what is refused."""
 
+import contextlib
 import socket
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hocket.output_parsers import OutputParserException, XMLOutputParser
+from tests.kit.growth import assert_linear
 
 MOVIE = "<movie><title>Big</title><cast><actor>Tom</actor><actor/></cast></movie>"
 READ: list[tuple[str, Any]] = [
@@ -52,6 +54,24 @@ def test_where_an_answer_is_cut_changes_nothing(text: str, data: st.DataObject) 
     cut = data.draw(st.integers(min_value=0, max_value=len(text)))
     parser = XMLOutputParser()
     assert list(parser.transform(iter([text[:cut], text[cut:]]))) == list(parser.transform(iter([text])))
+
+
+@pytest.mark.parametrize("beginning", ["<a b='", "<a>", "<!-- ", "<a>&"])
+def test_a_long_answer_in_small_pieces_takes_time_with_its_length(beginning: str) -> None:
+    """Also where it is one tag, of which expat reads nothing before its end."""
+
+    def read(count: int) -> None:
+        with contextlib.suppress(OutputParserException):
+            list(XMLOutputParser().transform(iter([beginning, *["x>"] * count])))
+
+    assert_linear(read, 20_000)
+
+
+def test_an_element_is_seen_at_once_behind_a_long_tag() -> None:
+    """What waits is read when the tag has ended, at the latest when the answer has."""
+    text = f"<a><b c='{'x' * 50_000}'>1</b><b>2</b><b>3</b></a>"
+    pieces = [text[start : start + 10] for start in range(0, len(text), 10)]
+    assert list(XMLOutputParser().transform(iter(pieces))) == [{"a": [{"b": number}]} for number in "123"]
 
 
 LAUGHS = "".join(

@@ -1,5 +1,6 @@
 """Small pieces are found, and the large ones that they are from are returned."""
 
+import dbm.dumb
 import functools
 import shelve
 from collections.abc import Sequence
@@ -104,9 +105,9 @@ async def test_documents_are_deleted_with_their_pieces(make: Any, store: InMemor
 
 
 async def test_a_file_keeps_the_parents(make: Any, tmp_path: Path) -> None:
-    with shelve.open(str(tmp_path / "parents")) as parents:
+    with shelve.Shelf(dbm.dumb.open(str(tmp_path / "parents"))) as parents:
         await make(docstore=parents).aadd_documents(DOCUMENTS)
-    with shelve.open(str(tmp_path / "parents")) as parents:
+    with shelve.Shelf(dbm.dumb.open(str(tmp_path / "parents"))) as parents:
         assert await make(docstore=parents).ainvoke("valve") == [DOCUMENTS[0]]
 
 

@@ -16,7 +16,7 @@ _UNSEEN = re.compile(
     "["
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # control characters
     "\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\ufeff\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\ufeff\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"  # format characters, tags, selectors of variants
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0f"  # fillers and selectors that take no room
     "\ud800-\udfff"  # halves of characters: no server takes them

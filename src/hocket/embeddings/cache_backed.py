@@ -37,14 +37,15 @@ class ByteCache(Protocol):
 class CacheBackedEmbeddings(Embeddings):
     """Asks a model for the vectors that a cache does not have, and keeps them there.
 
-        model = CacheBackedEmbeddings(OpenAIEmbeddings(), shelve.open("vectors"))
+        model = CacheBackedEmbeddings(OpenAIEmbeddings(), dbm.dumb.open("vectors"))
 
     What has come is kept at once, batch by batch: a run that breaks off goes on where it was. A damaged entry is a miss.
 
     Args:
         embedding: the model.
-        cache: a mapping from texts to bytes (a ``dict``, a ``shelve``), or a byte store of LangChain's. It is used in
-            worker threads, one at a time.
+        cache: a mapping from texts to bytes (a ``dict``, a file of ``dbm.dumb``), or a byte store of LangChain's. It is
+            used in worker threads, one at a time, which ``shelve.open`` does not allow from Python 3.13 on: there it is
+            SQLite, bound to the thread that opened it.
         namespace: what keys begin with, so that vectors of two models in one cache are told apart. Default: the model's
             ``model_id``. Characters that LangChain's ``LocalFileStore`` refuses in a key are written as ``_``; the digest
             behind them tells the namespaces apart.

@@ -2,8 +2,13 @@
 
 A model's text is a stranger's text. A document type is refused before anything in it is read, so that there are no
 entities but XML's own five: nothing expands, and nothing is fetched. Nesting is limited.
+
+Expat reads a tag that is cut from its beginning again, with each piece: a long tag in small pieces would take time with
+the square of its length. From 2.6 on it waits by itself until there is twice as much, also with the shortest tag, so
+that an element is seen late or, without a last call, never. That is switched off, and here long tags alone wait.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +25,7 @@ __all__ = ["XMLOutputParser"]
 
 _BEGINNING = re.compile(r"<(?:[A-Za-z_:]|!doctype|!entity)", re.IGNORECASE)
 _LONGEST = len("<!doctype")
+_SHORT = 4096  # bytes of a tag that is cut, which are read again with each piece
 
 
 class XMLOutputParser(BaseTransformOutputParser[dict[str, Any]]):
@@ -88,8 +94,13 @@ class _Reader:
         self._open: list[_Element] = []
         self._leaves: list[dict[str, Any]] = []
         self._root: dict[str, Any] | None = None
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
+        if hasattr(self._parser, "SetReparseDeferralEnabled"):  # not in each Python 3.11 and 3.12
+            self._parser.SetReparseDeferralEnabled(False)
+        self._held = bytearray()  # behind a long tag that is cut
+        self._taken = 0  # bytes that expat has
+        self._cut = 0  # of these, bytes of a tag that is cut
         self._parser.StartDoctypeDeclHandler = self._refuse_type
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -106,24 +117,42 @@ class _Reader:
                 self._tail = seen[1 - _LONGEST :]
                 return []
             self._has_begun, text = True, seen[match.start() :]
-        if self._root is None:
+        if self._root is None:  # else it is the prose behind
             try:
-                self._parser.Parse(text, False)
-            except (expat.ExpatError, UnicodeError) as error:
-                if self._root is None:  # else it is the prose behind that is no XML
-                    raise self._refusal(str(error)) from None
-        leaves, self._leaves = self._leaves, []
-        return leaves
+                self._held += text.encode()
+            except UnicodeError as error:
+                raise self._refusal(str(error)) from None
+            if len(self._held) >= self._cut - _SHORT:
+                self._read_held()
+        return self._take_leaves()
 
     def close(self) -> Iterable[dict[str, Any]]:
         self.root()
-        return ()
+        return self._take_leaves()
 
     def root(self) -> dict[str, Any]:
         """Return the element, now that the text has ended."""
+        if self._root is None and self._has_begun:
+            self._read_held()
+            with contextlib.suppress(expat.ExpatError):  # where expat waits, too, the last call has it read on
+                self._parser.Parse(b"", True)
         if self._root is None:
             raise self._refusal("it ends before its first element does" if self._has_begun else "it has no element")
         return self._root
+
+    def _read_held(self) -> None:
+        held, self._held = bytes(self._held), bytearray()
+        try:
+            self._parser.Parse(held, False)
+        except expat.ExpatError as error:
+            if self._root is None:  # else it is the prose behind that is no XML
+                raise self._refusal(str(error)) from None
+        self._taken += len(held)
+        self._cut = self._taken - self._parser.CurrentByteIndex
+
+    def _take_leaves(self) -> list[dict[str, Any]]:
+        leaves, self._leaves = self._leaves, []
+        return leaves
 
     def _refusal(self, reason: str) -> OutputParserException:
         text = "".join(self._text)

@@ -45,7 +45,7 @@ class ParentDocumentRetriever(BaseRetriever):
 
         retriever = ParentDocumentRetriever(
             vectorstore=store,
-            docstore=shelve.open("parents"),
+            docstore=shelve.Shelf(dbm.dumb.open("parents")),
             child_splitter=RecursiveCharacterTextSplitter(chunk_size=400),
         )
         await retriever.aadd_documents(documents)
@@ -55,7 +55,8 @@ class ParentDocumentRetriever(BaseRetriever):
     Args:
         vectorstore: keeps the small pieces and their vectors.
         docstore: keeps the parents, by id: any mapping, or a `BaseStore`. A ``dict`` lasts as long as the process, a
-            ``shelve`` as long as its file; one of one's own may ask a database. It is used in worker threads, one at a time.
+            ``Shelf`` as long as its file; one of one's own may ask a database. It is used in worker threads, one at a time,
+            which ``shelve.open`` does not allow from Python 3.13 on: there it is SQLite, bound to the thread that opened it.
         child_splitter: splits a parent into the pieces that are searched.
         parent_splitter: splits a document into parents. Default: the document is the parent.
         id_key: what a piece's metadata call the id of its parent.
