@@ -28,6 +28,7 @@ def say(text: str) -> str:
 
 def use_mcp(**options: Any) -> object:
     """Make tools of a server, which is not started."""
+    pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
     from hocket.agents.mcp import mcp_tools
 
     return mcp_tools("a-server", **options)

@@ -199,8 +199,12 @@ async def test_a_block_in_a_generator_may_be_left_in_another_context() -> None:
 
     generator = answers()
     counted = await anext(generator)
+
+    async def close() -> None:  # anyio before 4.14 wants a coroutine, which `generator.aclose()` is not
+        await generator.aclose()
+
     async with anyio.create_task_group() as group:
-        group.start_soon(generator.aclose)
+        group.start_soon(close)
     assert total(counted) == 11
 
 
