@@ -93,8 +93,9 @@ def read_usage(format: RelayFormat, content: bytes) -> ChatResult | None:
         data: object = from_json(content)
     except ValueError:
         return None
-    usage = format.read_usage(cast(FieldsView, data).get("usage")) if isinstance(data, dict) else None
-    if usage is None or has_failed(data):
+    fields: FieldsView = cast(FieldsView, data) if isinstance(data, dict) else {}
+    usage = format.read_usage(fields.get("usage"))
+    if usage is None or has_failed(fields):
         return None
     return ChatResult(generations=[ChatGeneration(message=AIMessage("", usage_metadata=usage))])
 

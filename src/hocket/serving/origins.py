@@ -34,7 +34,7 @@ class Origins:
     def __init__(self, origins: Collection[str], exposed: bytes, *, with_cookies: bool) -> None:
         if (
             isinstance(origins, str)
-            or not isinstance(origins, Collection)
+            or not isinstance(origins, Collection)  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             or not all(one == _ANY or _is_origin(one) for one in origins)
         ):
             raise InvalidInput(

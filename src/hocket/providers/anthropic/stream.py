@@ -21,8 +21,13 @@ __all__ = ["RELAY_FORMAT", "AnthropicDecoder"]
 _TOOLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
-RELAY_FORMAT = RelayFormat("messages", decode_usage, lambda event: event.startswith(b"event: content_block_"))
-"""What tells neither an end nor usage are the blocks of the answer."""
+def _is_plain(event: bytes) -> bool:
+    """Whether an event tells of a block of the answer, and neither of its end nor of usage."""
+    return event.startswith(b"event: content_block_")
+
+
+RELAY_FORMAT = RelayFormat("messages", decode_usage, _is_plain)
+"""The format of requests that may go on as they came."""
 
 
 class AnthropicDecoder(ChatStreamDecoder):

@@ -8,12 +8,13 @@ import array
 import base64
 import sys
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 from hocket._asgi import Send
 from hocket.embeddings import Embeddings
 from hocket.errors import InvalidInput
 from hocket.messages import UsageMetadata
+from hocket.messages.content import Fields
 from hocket.remote.embeddings import RemoteEmbeddings
 from hocket.runnables.config import set_config_context
 from hocket.serving.gateway.exchange import GatewayExchange
@@ -24,7 +25,6 @@ from hocket.tokens import acount_tokens
 
 __all__ = ["EmbeddingExchange"]
 
-_ENCODINGS = ("float", "base64")
 _KNOWN = frozenset({"model", "input", "encoding_format", "dimensions", "user"})
 
 
@@ -34,7 +34,7 @@ class _Request:
 
     model: str
     texts: list[str]
-    encoding: Literal["float", "base64"]
+    is_base64: bool
     dimensions: int | None
 
 
@@ -50,12 +50,12 @@ class EmbeddingExchange(GatewayExchange[_Request]):
         if not texts or not is_list_of(str, texts):
             raise refuse_field("input", given, "a text, or a list of texts: tokens are the affair of a model")
         encoding: object = fields.get("encoding_format", "float")
-        if encoding not in _ENCODINGS:
-            raise refuse_field("encoding_format", encoding, " or ".join(_ENCODINGS))
+        if encoding not in ("float", "base64"):
+            raise refuse_field("encoding_format", encoding, "float or base64")
         return _Request(
             model=require_field(fields, "model", str, "the name of a model"),
             texts=cast("list[str]", texts),
-            encoding=cast(Literal["float", "base64"], encoding),
+            is_base64=encoding == "base64",
             dimensions=find_field(fields, "dimensions", int, "a whole number"),
         )
 
@@ -64,11 +64,11 @@ class EmbeddingExchange(GatewayExchange[_Request]):
         with set_config_context({"metadata": self._facts}):
             vectors, usage = await _embed(model, request.texts)
         self._count_usage(request.model, usage)
-        write = list if request.encoding == "float" else _write_base64
+        written = map(_write_base64, vectors) if request.is_base64 else vectors
         tokens = usage["input_tokens"]
-        body = {
+        body: Fields = {
             "object": "list",
-            "data": [{"object": "embedding", "index": at, "embedding": write(one)} for at, one in enumerate(vectors)],
+            "data": [{"object": "embedding", "index": at, "embedding": one} for at, one in enumerate(written)],
             "model": request.model,
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }

@@ -75,11 +75,9 @@ def _read_options(fields: FieldsView) -> Fields:
     options = read_options(fields, _READ_HERE)
     if (stop := find_stop(fields, "stop_sequences")) is not None:
         options["stop"] = stop
-    match find_field(fields, "metadata", dict, "an object"):
-        case {"user_id": str(user)}:
-            options["user_id"] = user
-        case _:
-            pass
+    metadata = cast(Fields, find_field(fields, "metadata", dict, "an object") or {})
+    if isinstance(user := metadata.get("user_id"), str):
+        options["user_id"] = user
     config: Fields = dict(cast(Fields, find_field(fields, "output_config", dict, "an object") or {}))
     if isinstance(effort := config.pop("effort", None), str):
         options["reasoning_effort"] = effort
@@ -130,14 +128,14 @@ def _read_conversation(fields: FieldsView) -> list[BaseMessage]:
     if system := fields.get("system"):
         messages.append(SystemMessage(_read_content(system, "system")))
     for at, one in enumerate(given):
-        match one:
-            case {"role": "user" | "assistant" | "system" as role, "content": content}:
-                read = _read_content(content, f"messages[{at}].content")
-                messages.append(_read_reply(read) if role == "assistant" else _CLASSES[role](read))
-            case {"role": role} if role not in ("assistant", *_CLASSES):
-                raise refuse_field(f"messages[{at}].role", role, "user, assistant or system")
-            case _:
-                raise refuse_field(f"messages[{at}]", one, "an object with a role and a content")
+        message = cast(Fields, one) if isinstance(one, dict) else {}
+        role: object = message.get("role")
+        if "role" in message and role not in ("assistant", *_CLASSES):
+            raise refuse_field(f"messages[{at}].role", role, "user, assistant or system")
+        if not isinstance(role, str) or "content" not in message:
+            raise refuse_field(f"messages[{at}]", given[at], "an object with a role and a content")
+        read = _read_content(message["content"], f"messages[{at}].content")
+        messages.append(_read_reply(read) if role == "assistant" else _CLASSES[role](read))
     return messages
 
 

@@ -138,10 +138,8 @@ def _read_input(fields: FieldsView) -> list[BaseMessage]:
     given = fields.get("input")
     if isinstance(given, str) and given:
         return [*messages, HumanMessage(given)]
-    items = require_field(fields, "input", list, "a text, or a list of items")
-    numbered = [
-        (f"input[{at}]", _check_item(item, f"input[{at}]")) for at, item in enumerate(cast("list[object]", items))
-    ]
+    items = cast("list[object]", require_field(fields, "input", list, "a text, or a list of items"))
+    numbered = [(f"input[{at}]", _check_item(item, f"input[{at}]")) for at, item in enumerate(items)]
     for is_reply, group in groupby(numbered, lambda one: _is_of_model(one[1])):
         if is_reply:
             messages.append(_read_reply([item for _, item in group]))
@@ -219,7 +217,11 @@ def _read_content(content: object, place: str) -> Content:
             return content
         case [{"type": "input_text", "text": str(text)}]:
             return text
-        case [*parts] if all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in parts):
+        case list() if all(map(_is_part, cast("list[object]", content))):
             return cast("list[str | Fields]", content)
         case _:
             raise refuse_field(place, content, "a text, or a list of parts with a type")
+
+
+def _is_part(part: object) -> bool:
+    return isinstance(part, dict) and isinstance(cast(Fields, part).get("type"), str)

@@ -92,7 +92,7 @@ def chat_app(
     """
     if (
         isinstance(protocols, str)
-        or not isinstance(protocols, Collection)
+        or not isinstance(protocols, Collection)  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         or not protocols
         or not {*protocols} <= {*_PROTOCOLS}
     ):

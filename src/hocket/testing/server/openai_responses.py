@@ -78,24 +78,23 @@ class _Response:
                 "item": {**item, **_EMPTY[item["type"]]},
             }
             for kind, text, more in _growths(item):
-                part = _PARTS.get(kind)
+                part, empty = _PARTS.get(kind, ("", {}))
                 if part:
-                    empty = {"type": part[1], "text": "", **({"annotations": []} if part[1] == "output_text" else {})}
-                    yield {"type": f"response.{part[0]}.added", **place, **more, "part": empty}
+                    yield {"type": f"response.{part}.added", **place, **more, "part": empty}
                 for piece in cut_text(
                     text, pieces or (math.ceil(len(text) / ARGUMENTS_PIECE) if "call" in kind else None)
                 ):
                     yield {"type": f"response.{kind}.delta", **place, **more, "delta": piece}
                 if part:
-                    yield {"type": f"response.{part[0]}.done", **place, **more, "part": {**empty, "text": text}}
+                    yield {"type": f"response.{part}.done", **place, **more, "part": {**empty, "text": text}}
             yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-_PARTS = {
-    "output_text": ("content_part", "output_text"),
-    "reasoning_summary_text": ("reasoning_summary_part", "summary_text"),
+_PARTS: dict[str, tuple[str, Fields]] = {
+    "output_text": ("content_part", {"type": "output_text", "text": "", "annotations": []}),
+    "reasoning_summary_text": ("reasoning_summary_part", {"type": "summary_text", "text": ""}),
 }
-"""What grows in a part of its item: the name of the part's events, and its type."""
+"""What grows in a part of its item: the name of the part's events, and the part when it begins."""
 
 _EMPTY: dict[str, Fields] = {
     "reasoning": {"summary": []},
