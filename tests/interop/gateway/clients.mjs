@@ -47,6 +47,7 @@ const makers = {
         const said = await ask(model, { response_format: { type: "json_schema", json_schema } });
         return JSON.parse(said.choices[0].message.content);
       },
+      embed: async (model) => (await client.embeddings.create({ model, input: question })).data[0].embedding,
     };
   },
 
@@ -127,7 +128,7 @@ const makers = {
 const providerOptions = { openai: { store: false } };
 
 async function aiOf(provider) {
-  const { generateText, streamText, tool, jsonSchema, stepCountIs, isStepCount, Output } = await load("ai");
+  const { embed, generateText, streamText, tool, jsonSchema, stepCountIs, isStepCount, Output } = await load("ai");
   const stopWhen = (stepCountIs ?? isStepCount)(3);
   const ask = (model, more) => ({ model: provider(model), instructions: "Be brief.", prompt: question, ...more });
   return {
@@ -142,6 +143,7 @@ async function aiOf(provider) {
       const tools = { weather: tool({ inputSchema: jsonSchema(schema), execute: weather }) };
       return (await generateText(ask(model, { tools, stopWhen, providerOptions }))).text;
     },
+    embed: async (model) => (await embed({ model: provider.textEmbeddingModel(model), value: question })).embedding,
     typed: async (model) => (await generateText(ask(model, { output: Output.object({ schema: jsonSchema(cityOf) }) }))).output,
   };
 }
@@ -174,6 +176,7 @@ async function play(what, model) {
       const text = await client.tool(model);
       return [calls, text];
     }
+    if (what === "embed") return await client.embed(model);
     if (what === "typed") return await client.typed(model);
     return await client.answer(model);
   } catch (error) {

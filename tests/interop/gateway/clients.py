@@ -57,6 +57,13 @@ class LangChain:
     async def typed(self, model: str) -> Any:
         return (await self.make(model).with_structured_output(_city()).ainvoke(QUESTION)).model_dump()
 
+    async def embed(self, model: str) -> list[float]:
+        from langchain_openai import OpenAIEmbeddings
+
+        # By default it sends tokens in place of texts, made by the tokenizer of OpenAI's models.
+        options: Any = {"base_url": f"{self.url}/v1", "api_key": self.key, "check_embedding_ctx_length": False}
+        return await OpenAIEmbeddings(model=model, **options).aembed_query(QUESTION)
+
 
 class LangChainResponses(LangChain):
     """The same, at the Responses API."""
@@ -193,6 +200,12 @@ class LiteLLM:
     async def typed(self, model: str) -> Any:
         return json.loads((await self.ask(model, self.talk(), response_format=_city())).choices[0].message.content)
 
+    async def embed(self, model: str) -> list[float]:
+        import litellm
+
+        reply = await litellm.aembedding(model=self.prefix + model, input=[QUESTION], **self.fields)
+        return list(reply.data[0]["embedding"])
+
 
 class LiteLLMAnthropic(LiteLLM):
     """LiteLLM as a client, by Anthropic's format."""
@@ -249,6 +262,8 @@ async def play(name: str, url: str, key: str, what: str, model: str) -> Any:
                 CALLS.clear()
                 result = await getattr(client, what)(model)
                 return [list(CALLS), result] if what == "tool" else result
+            case "embed":
+                return await client.embed(model)
             case _:
                 return await client.answer(model)
         return None

@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import ExitStack
 from typing import Any, NoReturn
 
-from hocket import ScriptedChatModel
+from hocket import DeterministicFakeEmbedding, ScriptedChatModel
 from hocket.errors import BudgetExceeded
 from hocket.serving import openai_app
 from hocket.testing import ReceivedRequest, Reply, Server, Status, Stream, serve
@@ -71,6 +71,7 @@ class Gateway:
         self.asked: Counter[str] = Counter()
         self.leaving: dict[str, Server] = {}
         models: dict[str, Any] = {"spent": hook_model(_refuse), "plain": ScriptedChatModel(script=["Hello."] * 9)}
+        models["vectors"] = DeterministicFakeEmbedding(size=3)
         for provider, (format, make) in PROVIDERS.items():
             server = stack.enter_context(serve(format, _answer))
             self.leaving[provider] = stack.enter_context(serve(format, _answer))

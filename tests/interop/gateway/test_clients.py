@@ -40,9 +40,14 @@ OF_NPM: dict[str, tuple[str, ...]] = {
     "ai-openai-compatible": ("ai@7.0.173", "@ai-sdk/openai-compatible@3.0.92"),
     "ai-anthropic": ("ai@7.0.173", "@ai-sdk/anthropic@4.0.105"),
 }
+EMBEDDING = {
+    *("langchain-openai", "langchain-openai-responses", "litellm-openai"),
+    *("openai-js", "ai-openai", "ai-openai-compatible"),
+}
 MOST = 3  # requests for one that is refused: what the official SDKs send at most
 SCENES = [
     *[(what, f"{provider}-{what}") for provider in PROVIDERS for what in ("answer", "stream", "tool", "typed")],
+    ("embed", "vectors"),
     ("leave", "openai-leave"),
     ("leave", "anthropic-leave"),
     ("unknown key", "plain"),
@@ -124,6 +129,14 @@ def test_a_tool(told: Told, provider: str):
 def test_an_object(told: Told, provider: str):
     """By whichever way the client asks for one."""
     assert told.results["typed", f"{provider}-typed"] == CITY
+
+
+def test_a_vector(told: Told):
+    """Of a text, as base64 or as numbers."""
+    if told.client not in EMBEDDING:
+        pytest.skip("this client asks for none")
+    vector = told.results["embed", "vectors"]
+    assert len(vector) == 3 and all(isinstance(one, float) for one in vector), vector
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
