@@ -43,6 +43,7 @@ async def cancel_something() -> None:
     await task
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)  # whose tasks can be cancelled so
 async def test_an_answer_that_is_cancelled_from_within_has_failed() -> None:
     """Its readers are told, and its name is free; it once ran for ever."""
     live = LiveAnswers()
