@@ -99,12 +99,23 @@ async def test_an_option_that_the_model_refuses_is_translated(gpt: Server):
     assert "temperature" not in gpt.requests[0].json
 
 
-async def test_the_betas_of_a_client_go_on():
-    with_betas = {"anthropic-beta": "context-management-2025-06-27"}
+@pytest.mark.parametrize("fields", [{}, {"temperature": 1}], ids=["passed", "translated"])
+async def test_the_betas_of_a_client_go_on(fields: dict[str, Any]):
+    """To Anthropic's models, with those of the model."""
+    with_betas = {"anthropic-beta": "context-management-2025-06-27, oauth-2025-04-20"}
     async with serve(PROVIDERS["anthropic"].format, "Hello.") as server:
-        app = openai_app({"m": make_model("anthropic", server)})
-        await send(app, "POST", "/v1/messages", json=BODIES["/v1/messages"], headers=with_betas)
-    assert server.requests[0].headers["anthropic-beta"] == "context-management-2025-06-27"
+        app = openai_app({"m": make_model("anthropic", server, **fields)})
+        response = await send(app, "POST", "/v1/messages", json=BODIES["/v1/messages"], headers=with_betas)
+    assert ("x-hocket-path" in response.headers) is not bool(fields)
+    sent = server.requests[0].headers["anthropic-beta"].split(",")
+    assert sorted(sent) == ["context-management-2025-06-27", "oauth-2025-04-20"]
+
+
+async def test_the_betas_of_a_client_are_left_out_for_others(gpt: Server):
+    app = openai_app({"m": make_model("openai", gpt)})
+    headers = {"anthropic-beta": "x"}
+    response = await send(app, "POST", "/v1/messages", json=BODIES["/v1/messages"], headers=headers)
+    assert (response.status_code, response.headers["x-hocket-dropped"]) == (200, "betas")
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

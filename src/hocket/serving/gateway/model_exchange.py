@@ -54,7 +54,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
     async def _answer(self, request: AnswerRequest, send: Send) -> None:
         if request.metadata:
             self._facts["request_metadata"] = request.metadata
-        model = self._models.find(request.model)
+        model, request = self._models.find(request.model), self._add_betas(request)
         self._dropped |= drop_foreign(request, may_drop=self._limits.drops_options)
         refused = self._models.refused[request.model]
         if request.options.keys() & AMBIGUOUS and not is_of_format(model, self._face.name):
@@ -139,8 +139,15 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         """Return the request as it came, if it may go on so; None: it is translated."""
         if self._dropped or self._watch is not None or not (self._face.name and request.may_pass):
             return None
-        betas = b",".join(value for name, value in self._asked if name == b"anthropic-beta")
-        return self._models.pass_through.open(model, self._face.name, request, betas)
+        return self._models.pass_through.open(model, self._face.name, request)
+
+    def _add_betas(self, request: AnswerRequest) -> AnswerRequest:
+        """Return a request with the betas that a client of Anthropic's names in a header, for models that have any."""
+        told = b",".join(value for name, value in self._asked if name == b"anthropic-beta").decode("latin-1")
+        betas = [name.strip() for name in told.split(",") if name.strip()]
+        if self._face.name != "messages" or not betas:
+            return request
+        return replace(request, options={**request.options, "betas": betas}, spare=request.spare | {"betas"})
 
     def _leave_out(self, request: AnswerRequest, refused: frozenset[str]) -> AnswerRequest:
         """Return a request without options, which the reply will name."""

@@ -35,14 +35,13 @@ class PassThrough:
     def __init__(self) -> None:
         self._templates: dict[tuple[int, str, bool], tuple[HTTPRequest, Fields] | None] = {}
 
-    def open(self, model: object, format: str, request: AnswerRequest, betas: bytes) -> Relay | None:
+    def open(self, model: object, format: str, request: AnswerRequest) -> Relay | None:
         """Return a request that goes on; None: it has to be translated.
 
         Args:
             model: that is asked.
             format: of the client.
             request: as it was read.
-            betas: what the client says in ``anthropic-beta``; b"": nothing.
         """
         if not isinstance(model, RemoteChatModel):
             return None
@@ -60,9 +59,9 @@ class PassThrough:
         if request.stream and "stream_options" in made:
             body["stream_options"] = {**cast(Fields, body.get("stream_options") or {}), **made["stream_options"]}
         headers = template.headers
-        if betas:
+        if betas := cast("list[str]", request.options.get("betas", ())):
             known = headers.get("anthropic-beta")
-            headers = {**headers, "anthropic-beta": f"{known},{betas.decode()}" if known else betas.decode()}
+            headers = {**headers, "anthropic-beta": ",".join((known, *betas) if known else betas)}
         sent = HTTPRequest(template.method, template.url, headers, to_json(body))
         return Relay(model, format_of_model, sent, shows_summary=request.include_usage or format != "chat")
 
