@@ -43,6 +43,21 @@ async def test_an_id_that_looks_like_a_made_one_is_no_trouble(make_agent: MakeAg
     assert [one["id"] for one in asked.tool_calls] == ["x_2", "x", "x_3", "x_2_2"]
 
 
+@pytest.mark.parametrize("repeated", [1, 2_000])
+async def test_the_pieces_of_a_call_have_the_id_that_it_gets(make_agent: MakeAgent, repeated: int):
+    """Of models that begin to count anew in each answer, too: a page knows a call by its id."""
+    calls = [call("add", "same", a=1, b=1)] * repeated
+    agent, _ = make_agent([[call("add", "same", a=1, b=1)], calls, "Done."])
+    told: list[str] = []
+    run: list[str] = []
+    async for event in agent.astream("go"):
+        if event.kind == "chunk":
+            told += [piece["id"] for piece in event.chunk.tool_call_chunks if piece["id"]]
+        elif event.kind == "message":
+            run += [one["id"] or "" for one in event.message.tool_calls]
+    assert list(dict.fromkeys(told)) == run and len({*run}) == repeated + 1
+
+
 def make_deep(depth: int) -> list[Any]:
     value: list[Any] = []
     for _ in range(depth):

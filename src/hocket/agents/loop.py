@@ -108,7 +108,7 @@ class AgentRun(Generic[Output]):
         if self._history is None and not isinstance(input, Resume):
             stored, input = split_question(input)
         self._progress.before = state = read_state(stored)
-        self._call_ids = CallIds(state.messages)
+        self._call_ids = self._caller.call_ids = CallIds(state.messages)
         if self._offload is not None:
             self._offload.allow(state.messages)
         self._offered.follow(state.messages)

@@ -12,6 +12,7 @@ from hocket._runtime.stream import Sink
 from hocket.agents.events import AgentEvent, Backlog, ChunkEvent
 from hocket.agents.limits import find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool
+from hocket.agents.state import CallIds, StreamedCallIds
 from hocket.agents.structured import AnswerFormat
 from hocket.agents.text_format import AnswerFilter, TextFormat
 from hocket.errors import InvalidHook, InvalidInput, Unsupported
@@ -45,6 +46,9 @@ class ModelCaller:
         sink: takes the pieces of the answers; None: nobody wants them.
         typed: what the model answers with, a call; None: a text.
         holds: whether the pieces of an answer are held back until `release`.
+
+    Attributes:
+        call_ids: of the conversation.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class ModelCaller:
         self._typed = typed
         self._answer: _ChunkSink | None = None  # the last one
         self._bound: tuple[object, object, object, Runnable[Any, AIMessage]] | None = None
+        self.call_ids: CallIds = CallIds(())
         self._refuses_stop: object = None  # the model that has said that it takes no stop words
 
     @property
@@ -114,7 +119,9 @@ class ModelCaller:
     def _make_sink(self, request: ModelRequest, stream_filter: AnswerFilter | None = None) -> "_ChunkSink | None":
         self._answer = None
         if self._sink is not None:
-            self._answer = _ChunkSink(self._sink, request.step, stream_filter, holds=self._holds)
+            self._answer = _ChunkSink(
+                self._sink, request.step, stream_filter, self.call_ids.read_stream(), holds=self._holds
+            )
         return self._answer
 
     def _bind(self, request: ModelRequest) -> Runnable[Any, AIMessage]:
@@ -244,12 +251,21 @@ class _ChunkSink:
         shown: the pieces for the user.
     """
 
-    def __init__(self, sink: Sink[AgentEvent], step: int, stream_filter: AnswerFilter | None, *, holds: bool) -> None:
+    def __init__(
+        self,
+        sink: Sink[AgentEvent],
+        step: int,
+        stream_filter: AnswerFilter | None,
+        call_ids: StreamedCallIds,
+        *,
+        holds: bool,
+    ) -> None:
         self.shown: list[AIMessageChunk] = []
         self._held: list[AIMessageChunk] | None = [] if holds else None  # the pieces that are held back
         self._sink = sink
         self._step = step
         self._filter = stream_filter
+        self._call_ids = call_ids
         self._collector = Collector()
         self._whole: AIMessage | None = None
 
@@ -263,7 +279,9 @@ class _ChunkSink:
         item = AIMessageChunk(item) if isinstance(item, str) else _read_reply(item)
         if isinstance(item, AIMessageChunk):
             self._collector.add(item)
-            shown = item if self._filter is None else _make_text_chunk(self._filter.feed(item.text))
+            shown = (
+                self._call_ids.rename(item) if self._filter is None else _make_text_chunk(self._filter.feed(item.text))
+            )
         else:
             self._whole = item
             shown = _make_text_chunk(item.text if self._filter is None else self._filter.feed(item.text))

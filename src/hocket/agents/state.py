@@ -8,7 +8,7 @@ reads it, too.
 
 import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -18,7 +18,17 @@ from hocket._runtime.mode import ASYNC
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import append_partial, make_partial
 from hocket.message_toolkit.repair import repair_history, with_calls
-from hocket.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall, ToolMessage
+from hocket.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    InvalidToolCall,
+    ToolCall,
+    ToolCallChunk,
+    ToolMessage,
+)
+from hocket.messages.folding import ToolCallFold
 from hocket.messages.roles import calls_of
 
 __all__ = [
@@ -26,6 +36,7 @@ __all__ = [
     "CallIds",
     "RunRecord",
     "RunState",
+    "StreamedCallIds",
     "is_valid",
     "read_pending_calls",
     "read_state",
@@ -148,19 +159,56 @@ class CallIds:
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self._made = {call["id"] or "": 1 for message in messages for call in calls_of(message)}
 
+    def read_stream(self) -> "StreamedCallIds":
+        """Return what gives ids to the calls of the next reply, piece by piece."""
+        return StreamedCallIds(self._made)
+
     def give(self, reply: AIMessage, step: int) -> AIMessage:
         """Give an id to each call of a reply that has none, or that of another call."""
         calls, ids = calls_of(reply), dict[int, str | None]()
         for place, call in enumerate(calls):
-            call_id = wanted = call["id"] or f"call_{step}_{place + 1}"
-            while call_id in self._made:
-                self._made[wanted] += 1
-                call_id = f"{wanted}_{self._made[wanted]}"
-            self._made[call_id] = 1
-            ids[place] = call_id
+            ids[place] = _claim_id(self._made, call["id"] or f"call_{step}_{place + 1}")
         if all(call["id"] == ids[place] for place, call in enumerate(calls)):
             return reply
         return with_calls(reply, ids)
+
+
+class StreamedCallIds:
+    """The ids of the calls of a reply that comes in pieces: those that `CallIds.give` gives them when it is whole.
+
+    Args:
+        made: the ids of the calls before it, each with how often it was wanted.
+    """
+
+    def __init__(self, made: Mapping[str, int]) -> None:
+        self._made: dict[str, int] = dict(made)
+        self._fold = ToolCallFold()
+        self._given: dict[int, str] = {}  # by the calls
+
+    def rename(self, chunk: AIMessageChunk) -> AIMessageChunk:
+        """Return a piece in which no call has the id of another one."""
+        if not chunk.tool_call_chunks:
+            return chunk
+        pieces = [self._rename(piece) for piece in chunk.tool_call_chunks]
+        return chunk if pieces == chunk.tool_call_chunks else chunk.model_copy(update={"tool_call_chunks": pieces})
+
+    def _rename(self, piece: ToolCallChunk) -> ToolCallChunk:
+        call = id(self._fold.add(piece))  # which the fold keeps
+        if not (wanted := piece["id"]):
+            return piece
+        if call not in self._given:
+            self._given[call] = _claim_id(self._made, wanted)
+        return {**piece, "id": self._given[call]}
+
+
+def _claim_id(made: dict[str, int], wanted: str) -> str:
+    """Return an id that no call has, and take it; ``made``: the ids that are taken, each with how often it was wanted."""
+    call_id = wanted
+    while call_id in made:
+        made[wanted] += 1
+        call_id = f"{wanted}_{made[wanted]}"
+    made[call_id] = 1
+    return call_id
 
 
 class RunRecord:

@@ -30,7 +30,8 @@ class CallPieces:
 
     def __init__(self) -> None:
         self._fold = ToolCallFold()
-        self._sent: list[int] = []  # characters of the arguments of each call
+        self._places: dict[int, int] = {}  # of the calls, which the fold keeps
+        self._sent: list[int] = []  # characters of the arguments of each
 
     def __len__(self) -> int:
         return len(self._sent)
@@ -38,7 +39,7 @@ class CallPieces:
     def add(self, chunk: ToolCallChunk) -> CallPiece:
         """Add a piece."""
         call = self._fold.add(chunk)
-        place = self._fold.calls.index(call)
+        place = self._places.setdefault(id(call), len(self._places))
         is_first = place == len(self._sent)
         if is_first:
             self._sent.append(0)
