@@ -19,10 +19,11 @@ from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr, ValidationError
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from hocket.load.field_errors import explain_fields
+from hocket.load.late_build import LateModel
 from hocket.load.late_signature import keep_readable, put_off_signature
 from hocket.load.nodes import SerializedConstructor, SerializedNotImplemented
 
@@ -140,16 +141,12 @@ class SecretReference(dict[str, object]):
         super().__init__(lc=1, type="secret", id=[variable])
 
 
-class Serializable(BaseModel):
+class Serializable(LateModel):
     """A pydantic model that can be dumped and rebuilt, if its class says so in :meth:`is_lc_serializable`.
 
     A subclass is registered under its :meth:`lc_id` when it is created; of two with the same id the later one counts.
     A subclass that overrides ``__pydantic_init_subclass__`` has to call ``super()``.
     """
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        defer_build=True
-    )  # a validator is built when it is first needed: an import builds none
 
     lc_aliases: ClassVar[list[list[str]]] = []
     """Ids that data written by earlier versions carries for this very class; subclasses do not inherit them."""

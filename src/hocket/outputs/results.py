@@ -14,8 +14,9 @@ outcome to that of validation.
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, SerializeAsAny, model_validator
+from pydantic import SerializeAsAny, model_validator
 
+from hocket.load.late_build import LateModel
 from hocket.load.lazy_fields import ALL_FIELDS, AllFields, LazyFields
 from hocket.load.serializable import Serializable, allocate, construct, get_fields, set_fields
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, BaseMessageChunk
@@ -207,10 +208,8 @@ class ChatResult(LazyFields, Serializable):
         return True
 
 
-class RunInfo(BaseModel):
+class RunInfo(LateModel):
     """Which run an answer came from."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(defer_build=True)  # as with `Serializable`
 
     run_id: UUID
 

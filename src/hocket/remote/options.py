@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from hocket.errors import InvalidInput
 from hocket.language_models.options import INSTEAD, OTHER_NAMES
+from hocket.load.late_build import LateModel
 from hocket.messages.content import Fields, FieldsView
 from hocket.remote.endpoint import Headers
 
@@ -54,7 +55,7 @@ FIELDS_INSTEAD: Mapping[str, str] = {
 """Its names that have no equal here, and what to write instead."""
 
 
-class CallFields(BaseModel):
+class CallFields(LateModel):
     """What a call may say beyond the options of its model.
 
     Args:
@@ -62,7 +63,7 @@ class CallFields(BaseModel):
             a traceback either.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
     extra_headers: Headers | None = None
 

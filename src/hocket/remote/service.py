@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 from urllib.parse import urlencode
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     SecretStr,
@@ -34,6 +33,7 @@ from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
+from hocket.load.late_build import LateModel
 from hocket.remote.endpoint import Endpoint, Headers, Key, resolve_fields
 from hocket.remote.options import FIELDS_INSTEAD, rename_fields
 from hocket.remote.reply import read_reply
@@ -44,7 +44,7 @@ __all__ = ["ModelName", "RemoteService", "explain_setup"]
 T = TypeVar("T")
 
 
-class RemoteService(AsyncClosing, BaseModel):
+class RemoteService(AsyncClosing, LateModel):
     """A server's address and how to talk to it.
 
     No secret of it is in its `repr`, in what is dumped of it, or in an error of its requests. A pickle has them all, for
@@ -71,7 +71,7 @@ class RemoteService(AsyncClosing, BaseModel):
         InvalidInput: there is no address.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(hide_input_in_errors=True, defer_build=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(hide_input_in_errors=True)
 
     base_url: str = ""
     api_key: Key | None = Field(default=None, repr=False)

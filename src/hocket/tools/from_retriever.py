@@ -1,13 +1,14 @@
 """A retriever as a tool: a model searches when it wants to."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hocket.documents import Document
 from hocket.documents.formatting import DocumentPrompt, format_document
 from hocket.documents.found import check_found
+from hocket.load.late_build import LateModel
 from hocket.runnables import RunnableConfig
 from hocket.runnables.base import Runnable
 from hocket.tools.structured import StructuredTool
@@ -15,10 +16,8 @@ from hocket.tools.structured import StructuredTool
 __all__ = ["RetrieverInput", "create_retriever_tool"]
 
 
-class RetrieverInput(BaseModel):
+class RetrieverInput(LateModel):
     """What the tool is called with."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(defer_build=True)
 
     query: str = Field(description="what to search for")
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from hocket.errors import InvalidInput
+from hocket.load.late_build import LateModel
 from hocket.tools.docstrings import parse_docstring
 from hocket.tools.injected import is_injected
 from hocket.tools.runtime import is_runtime
@@ -17,11 +18,11 @@ from hocket.tools.typed_dicts import fit_for_pydantic
 __all__ = ["InferredArguments", "create_schema_from_function", "infer_schema"]
 
 
-class InferredArguments(BaseModel):
+class InferredArguments(LateModel):
     """What schemas inferred from signatures derive from: unknown arguments are refused."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid", defer_build=True, arbitrary_types_allowed=True, protected_namespaces=()
+        extra="forbid", arbitrary_types_allowed=True, protected_namespaces=()
     )
 
 
