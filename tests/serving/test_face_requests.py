@@ -143,6 +143,10 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"stop_sequences": 5}, "stop_sequences is 5"),
     ("/v1/messages", {"retry": 3}, "there is no field 'retry'"),
     ("/v1/messages", {"extra_body": {}}, "there is no field 'extra_body'"),
+    ("/v1/messages", {"n": 2}, "n is 2; it is 1 here"),
+    ("/v1/messages", {"candidate_count": 2}, "candidate_count is 2"),
+    ("/v1/responses", {"n": 2}, "n is 2; it is 1 here"),
+    ("/v1/responses", {"messages": [{"role": "user", "content": "x"}]}, "there is no field 'messages'"),
     ("/v1/responses", {"input": None}, "input is missing"),
     ("/v1/responses", {"input": ""}, "input is ''"),
     ("/v1/responses", {"input": [5]}, "input[0] is 5"),
@@ -159,6 +163,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/completions", {"prompt": ["a", "b"]}, "prompt is ['a', 'b']"),
     ("/v1/completions", {"prompt": [1, 2]}, "prompt is [1, 2]"),
     ("/v1/completions", {"n": 2}, "n is 2"),
+    ("/v1/completions", {"messages": []}, "there is no field 'messages'"),
     ("/v1/completions", {"echo": True}, "echo is True"),
 ]
 

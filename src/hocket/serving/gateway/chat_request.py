@@ -43,7 +43,7 @@ _NAMED = ("name", "tool_call_id")
 
 _READ_HERE = frozenset(
     {
-        *("model", "messages", "stop", "stream", "stream_options", "n", "metadata", "max_completion_tokens"),
+        *("model", "messages", "stop", "stream", "stream_options", "metadata", "max_completion_tokens"),
         *("tools", "tool_choice", "parallel_tool_calls"),
     }
 )
@@ -57,8 +57,6 @@ def read_chat_request(body: bytes) -> AnswerRequest:
         Refusal: it is no JSON, or no request for a chat completion; it names the field.
     """
     fields = read_object(body)
-    if (n := find_field(fields, "n", int, "1")) not in (None, 1):
-        raise refuse_field("n", n, "1 here: ask again for a further answer")
     streaming = cast(Fields, find_field(fields, "stream_options", dict, "an object") or {})
     options = _read_options(fields)
     tools, foreign = _read_tools(fields)

@@ -1,7 +1,8 @@
 """The options of a request: which go to the model, and which are left out where the model refuses them.
 
 An option goes to the model, which knows what it takes, unless it would not reach the model at all: hocket's own
-(``retry``, ``callbacks`` ...), and what would write into the request past all checks (``extra_body``).
+(``retry``, ``callbacks`` ...), what would write into the request past all checks (``extra_body``), and several answers
+(``n``), of which all would be paid for and one shown.
 
 Many programs send every option that the API has, at the API's own default. Such a value asks for nothing: where a model
 takes the option it is sent, and where it does not, the request is as good without it.
@@ -12,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from hocket.language_models.call_parts import NOT_SENT
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
+from hocket.serving.gateway.fields import refuse_field
 from hocket.serving.refusals import Refusal
 
 __all__ = ["AMBIGUOUS", "find_spare", "read_options"]
@@ -19,6 +21,7 @@ __all__ = ["AMBIGUOUS", "find_spare", "read_options"]
 _ARGUMENTS = {"input", "messages", "prompt", "prompts", "stop", "config", "run_manager", "self"}
 _OURS = NOT_SENT | RunnableConfig.__annotations__.keys() | _ARGUMENTS
 _PAST_CHECKS = frozenset({"extra_body", "extra_headers", "extra_query", "api_key", "base_url"})
+_COUNTS = ("n", "best_of", "candidate_count")  # of answers, as providers call it
 
 _DEFAULTS: Mapping[str, object] = {
     "frequency_penalty": 0,
@@ -51,6 +54,9 @@ def read_options(fields: FieldsView, elsewhere: Collection[str]) -> Fields:
     options = {name: value for name, value in fields.items() if name not in elsewhere}
     if name := next((name for name in options if name in _OURS or name in _PAST_CHECKS), None):
         raise Refusal(status=400, message=f"there is no field {name!r} in a request", param=name)
+    for name in _COUNTS:
+        if type(count := options.pop(name, 1)) is not int or count != 1:
+            raise refuse_field(name, count, "1 here: ask again for a further answer")
     return options
 
 
