@@ -119,6 +119,16 @@ async def test_calls_of_tools():
     ]
 
 
+async def test_calls_without_an_id_get_one():
+    """Each its own: by it the client says which call a result belongs to."""
+    turn = Turn(tool_calls=[{**call, "id": None} for call in CALLS])
+    reply = (await ask(ScriptedChatModel(script=[turn]))).json()["choices"][0]["message"]
+    pieces = join(await stream(ScriptedChatModel(script=[turn])))
+    for calls in (reply["tool_calls"], pieces["tool_calls"]):
+        ids = [call["id"] for call in calls]
+        assert all(id.startswith("call_") for id in ids) and ids[0] != ids[1]
+
+
 def probability(token: str) -> dict[str, Any]:
     return {"token": token, "logprob": -0.5, "bytes": None, "top_logprobs": []}
 

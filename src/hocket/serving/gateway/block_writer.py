@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from hocket._pipeline.chat_answer import as_chunk
-from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
 from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk
 from hocket.messages.content import Fields, FieldsView
-from hocket.serving.gateway.call_pieces import CallPieces
+from hocket.serving.gateway.call_pieces import CallPieces, new_call_id
 from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer, find_finish
 from hocket.serving.message_parts import encode_json, find_plain_text, list_blocks
 from hocket.serving.refusals import Refusal, explain_failure
@@ -203,7 +202,7 @@ class BlockWriter(ReplyWriter):
             if not call.name and not is_whole:
                 return  # it has no name yet
             if self._block is None or self._block.kind != "call":
-                self._open_block(OpenBlock("call", self._count, call.id or f"call_{new_run_id().hex}", call.name))
+                self._open_block(OpenBlock("call", self._count, call.id or new_call_id(), call.name))
             self._out.append(self._add("".join(call.waiting)))
             call.waiting.clear()
             if not is_whole:

@@ -2,10 +2,16 @@
 
 from typing import NamedTuple
 
+from hocket._runtime.clock import new_run_id
 from hocket.messages import ToolCallChunk
 from hocket.messages.folding import ToolCallFold
 
-__all__ = ["CallPiece", "CallPieces"]
+__all__ = ["CallPiece", "CallPieces", "new_call_id"]
+
+
+def new_call_id() -> str:
+    """Return an id for a call whose model gave it none: the client has to name the call that a result belongs to."""
+    return f"call_{new_run_id().hex}"
 
 
 class CallPiece(NamedTuple):

@@ -13,10 +13,10 @@ from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidReply
 from hocket.messages import AIMessage, AIMessageChunk, ToolCallChunk, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
-from hocket.messages.roles import calls_of_reply
+from hocket.messages.roles import AnyToolCall, calls_of_reply
 from hocket.remote.chat_completion import INPUT_DETAILS, OUTPUT_DETAILS
 from hocket.remote.function_calls import write_call
-from hocket.serving.gateway.call_pieces import CallPieces
+from hocket.serving.gateway.call_pieces import CallPieces, new_call_id
 from hocket.serving.gateway.chat_request import read_chat_request
 from hocket.serving.gateway.face import AnswerRequest, Face, ReplyWriter, Said, check_answer, find_finish
 from hocket.serving.message_parts import encode_json, find_plain_text, join_reasoning, list_blocks
@@ -34,7 +34,7 @@ def write_completion(said: Said, request: AnswerRequest) -> bytes:
         InvalidReply: the model's server says that the answer failed.
     """
     message = AIMessage(said) if isinstance(said, str) else said
-    calls = [write_call(call) for call in calls_of_reply(message)]
+    calls = [_write_call(call) for call in calls_of_reply(message)]
     text, facts = message.text, message.response_metadata
     told: Fields = {"role": "assistant", "content": text if text or not calls else None, "refusal": None}
     if not isinstance(message.content, str) or message.additional_kwargs:
@@ -51,6 +51,11 @@ def write_completion(said: Said, request: AnswerRequest) -> bytes:
     if message.usage_metadata:
         body["usage"] = write_usage(message.usage_metadata)
     return encode_json(body)
+
+
+def _write_call(call: AnyToolCall) -> Fields:
+    written = write_call(call)
+    return written if written["id"] else {**written, "id": new_call_id()}
 
 
 def _make_head(kind: str, model: str) -> Fields:
@@ -142,7 +147,7 @@ class CompletionWriter(ReplyWriter):
         if not piece.is_first:
             return {"index": piece.place, "function": {"arguments": piece.text}}
         function = {"name": piece.name, "arguments": piece.text}
-        return {"index": piece.place, "id": piece.id, "type": "function", "function": function}
+        return {"index": piece.place, "id": piece.id or new_call_id(), "type": "function", "function": function}
 
     def _event(self, delta: Fields, finish: str | None = None, logprobs: FieldsView | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
