@@ -167,6 +167,27 @@ def test_an_agent_tenants_and_a_ledger(served: Callable[..., Served], tmp_path: 
     assert [total.group["tenant"] for total in totals] == ["red"]
 
 
+PRICED = """
+from hocket import ScriptedChatModel, create_agent
+from hocket.prices import Price, set_prices
+
+set_prices({"scripted*": Price("1000", 0)})
+helper = create_agent(ScriptedChatModel(script=["I help."]))
+"""
+
+
+def test_a_budget_holds_for_agents(served: Callable[..., Served], tmp_path: Path, environ: dict[str, str]) -> None:
+    """Whose models the command did not open."""
+    (tmp_path / "priced.py").write_text(PRICED)
+    environ["PYTHONPATH"] = str(tmp_path)
+    one = served("fake:Hello.", "--agent", "helper=priced:helper", "--budget", "0.000001/day")
+    with httpx.Client(base_url=one.url) as client:
+        reply = client.post("/v1/chat/completions", json={**QUESTION, "model": "helper"})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (429, "insufficient_quota")
+        reply = client.post("/v1/chat/completions", json=QUESTION)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (500, "misconfigured")  # its price is not known
+
+
 @pytest.mark.parametrize("text", ["red a-key-of-red\nanother-key-of-mine\n", "red a key\n"])
 def test_a_key_file_that_is_no_list(text: str, tmp_path: Path, inside: Any) -> None:
     (tmp_path / "keys").write_text(text)

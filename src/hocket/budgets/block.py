@@ -1,17 +1,17 @@
 """A budget for all that is done inside a block of code."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from types import TracebackType
 
-from hocket._metering.ambient import add_source
+from hocket._metering.ambient import add_source, sources
 from hocket.budgets.budget import Budget, Unpriced
 from hocket.budgets.reserver import BudgetReserver
 from hocket.prices.money import Amount
 
-__all__ = ["Spent", "spending"]
+__all__ = ["Spent", "hold_everywhere", "spending"]
 
 _inside: ContextVar[tuple[BudgetReserver, ...]] = ContextVar("hocket_spending", default=())
 
@@ -65,6 +65,21 @@ def spending(
         10
     """
     return _Block(Budget(usd, tokens=tokens, unpriced=unpriced, name="spending"))
+
+
+@contextmanager
+def hold_everywhere(budget: Budget) -> Generator[None]:
+    """Have a budget hold for all models that the process asks inside a ``with`` block, in whichever task: for a service."""
+    reservers = (BudgetReserver(budget),)
+
+    def find() -> Sequence[BudgetReserver]:
+        return reservers
+
+    add_source(find)
+    try:
+        yield
+    finally:
+        sources.pop(find)
 
 
 class _Block(AbstractContextManager[Spent, None]):

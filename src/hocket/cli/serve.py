@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from hocket.cli.output import note
 from hocket.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
-    from hocket.budgets import Budget
     from hocket.language_models import BaseChatModel
 
 __all__ = ["HELP", "configure", "run", "run_app"]
@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
         from hocket.ledger import open_ledger, set_ledger
 
         set_ledger(open_ledger(arguments.ledger))
-    budget = _make_budget(arguments.budget, is_named=isinstance(keys, dict))
-    models: dict[str, Any] = {name: _open_model(model, budget) for name, model in names.items()}
+    budget = _hold_budget(arguments.budget, is_named=isinstance(keys, dict))
+    models: dict[str, Any] = {name: _open_model(model) for name, model in names.items()}
     for further in (
         {name: init_embeddings(model) for name, model in embedders.items()},
         {name: load_object(place, "agent") for name, place in agents.items()},
@@ -98,7 +98,8 @@ def run(arguments: argparse.Namespace) -> None:
         page = f", a page at {url}/page/" if arguments.page else ""
         return f"{', '.join(models)} at {url}/v1{page}; Ctrl-C ends it"
 
-    run_app(app, arguments.host, arguments.port, describe)
+    with budget:
+        run_app(app, arguments.host, arguments.port, describe)
 
 
 def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe: Callable[[str], str]) -> None:
@@ -193,22 +194,26 @@ def _parse_budget(text: str) -> tuple[str, str]:
     return usd, per
 
 
-def _make_budget(limit: tuple[str, str] | None, *, is_named: bool) -> "Budget | None":
-    """Return what all models may cost together; of each tenant, where keys have names."""
+def _hold_budget(limit: tuple[str, str] | None, *, is_named: bool) -> AbstractContextManager[None]:
+    """Return a block in which all that is asked may cost so much together; of each tenant, where keys have names.
+
+    It holds for the process, and not for the models that the command opens: agents bring models of their own.
+    """
     if limit is None:
-        return None
+        return nullcontext()
     from hocket.budgets import Budget
+    from hocket.budgets.block import hold_everywhere
 
     usd, per = limit
-    return Budget(usd, per="day" if per == "day" else "month", by="tenant" if is_named else None)
+    return hold_everywhere(Budget(usd, per="day" if per == "day" else "month", by="tenant" if is_named else None))
 
 
-def _open_model(name: str, budget: "Budget | None") -> "BaseChatModel":
+def _open_model(name: str) -> "BaseChatModel":
     """Return a model that is ready: one of this process is loaded now, and not at the first request."""
     from hocket.cli.choice import open_first_model
     from hocket.cli.model_options import GivenOptions
 
-    model = open_first_model(name, None, GivenOptions({} if budget is None else {"budget": budget})).model
+    model = open_first_model(name, None, GivenOptions({})).model
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model

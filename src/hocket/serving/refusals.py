@@ -50,6 +50,7 @@ from hocket.errors import (
     ResourceNotFound,
     StoreUnavailable,
     StreamTruncated,
+    Unpriceable,
     Unsupported,
     VectorStoreUnavailable,
 )
@@ -169,6 +170,13 @@ _ROWS = (
         500,
         "misconfigured",
         "this service cannot answer; its operator has to mend that",
+        for_program=False,
+    ),
+    _Row(
+        Unpriceable,
+        500,
+        "misconfigured",
+        "what this model may cost is not known, so the budget of this service holds it back; its operator has to mend that",
         for_program=False,
     ),
     _Row(LLMError, 502, "upstream_error", "the model's server failed"),
