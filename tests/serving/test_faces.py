@@ -5,15 +5,16 @@ format. The same things are asked at each face, so that one table tells what hol
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
 
 from hocket import ScriptedChatModel, Turn
 from hocket.errors import BudgetExceeded, ContextLengthExceeded, RateLimitError, StreamTruncated
-from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolCall
+from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolCall
 from hocket.serving import openai_app
+from tests.kit import HookCall, hook_model
 from tests.serving.conftest import KEY, Serve
 
 openai = pytest.importorskip("openai", reason="it comes with `scripts/setup dev`")
@@ -140,6 +141,21 @@ def test_a_call(connect: Any, stream: bool):
     assert (text, calls, end) == ("Let me see.", [("call_1", "add", {"a": 1, "b": 2})], client.ends[1])
     offered = model.requests[0].params["tools"][0]["function"]
     assert (offered["name"], offered["parameters"]["properties"]) == ("add", SCHEMA["properties"])
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_a_call_without_arguments(connect: Any, stream: bool):
+    """Has an empty object, which a program can read, whatever the model has said."""
+    pieces = [{"name": "add", "args": "", "id": "call_1", "index": 0, "type": "tool_call_chunk"}]
+
+    async def answer(_: HookCall) -> AsyncIterator[AIMessageChunk]:
+        async def speak() -> AsyncIterator[AIMessageChunk]:
+            yield AIMessageChunk("", tool_call_chunks=pieces, usage_metadata=USAGE)
+
+        return speak()
+
+    client = connect(hook_model(answer, "astream"))
+    assert client.ask(stream)[1] == [("call_1", "add", {})]
 
 
 TOO_LONG = AIMessage(

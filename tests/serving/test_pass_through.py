@@ -41,11 +41,11 @@ def upstream(request: pytest.FixtureRequest) -> Any:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 async def test_what_goes_on_and_what_comes_back(upstream: Any, stream: bool):
-    """The body as it was but for the model's name, unknown fields as well; and the bytes of the reply."""
+    """The body as it was but for the model's name; and the bytes of the reply."""
     name, server = upstream
     path = FORMATS[name]
     app = openai_app({"m": make_model(name, server)}, metrics=True)
-    body = {**BODIES[path], "a_new_field": {"x": [1]}, "stream": stream}
+    body = {**BODIES[path], "top_p": 0.25, "stream": stream}
     response = await send(app, "POST", path, json=body)
     assert (response.status_code, response.headers["x-hocket-path"]) == (200, "pass"), response.text
     sent = server.requests[0]
@@ -89,6 +89,13 @@ async def test_another_format_is_translated(gpt: Server):
     assert response.status_code == 200 and "x-hocket-path" not in response.headers
     response = await send(app, "POST", CHAT, json={**question(), "model": "b"})
     assert response.status_code == 200 and "x-hocket-path" not in response.headers
+
+
+async def test_a_field_that_hocket_does_not_know_does_not_go_on(gpt: Server):
+    """It may name another model than the one that is served, as OpenRouter's ``models`` does."""
+    app = openai_app({"m": make_model("openai", gpt)})
+    response = await send(app, "POST", CHAT, json=question(models=["a-dear-one"]))
+    assert (response.status_code, response.json()["error"]["param"]) == (400, "models") and not gpt.requests
 
 
 async def test_an_option_that_the_model_refuses_is_translated(gpt: Server):

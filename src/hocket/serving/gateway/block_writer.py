@@ -207,6 +207,8 @@ class BlockWriter(ReplyWriter):
             call.waiting.clear()
             if not is_whole:
                 return
+            if self._block is not None and not self._block.pieces:
+                self._out.append(self._add("{}"))  # what a program can read, of a call without arguments
             self._close_block()
             self._place += 1
 

@@ -54,6 +54,10 @@ class CallPieces:
         self._sent[place] += len(text)
         return CallPiece(place, call.id or "", call.name or "", text, is_first)
 
+    def list_empty(self) -> list[int]:
+        """Return the places of calls of whose arguments nothing was told."""
+        return [place for place, size in enumerate(self._sent) if size == 0]
+
     def is_whole(self, place: int) -> bool:
         """Whether the arguments of a call are complete, so that nothing can follow."""
         return self._fold.calls[place].is_whole()

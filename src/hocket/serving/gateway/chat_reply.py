@@ -154,8 +154,10 @@ class CompletionWriter(ReplyWriter):
         return b"data: " + encode_json({**self._head, "choices": [choice], **self._no_usage}) + b"\n\n"
 
     def end(self) -> bytes:
+        empty = [{"index": place, "function": {"arguments": "{}"}} for place in self._calls.list_empty()]
+        told = [self._event({"tool_calls": empty})] if empty else []  # what a program can read
         try:
-            events = [self._event({}, find_finish(self.facts, called=bool(self._calls)))]
+            events = [*told, self._event({}, find_finish(self.facts, called=bool(self._calls)))]
         except InvalidReply as error:
             return self.fail(error)
         if self._include_usage:

@@ -1,7 +1,7 @@
 """Requests that go on as they came, where the client and the model's server speak one format.
 
-What goes on is what the client has said, with the model's own name in it, also fields that hocket does not know; what comes
-back are the bytes of the server. The call is the model's all the same, with its retries, limits, budget and ledger.
+What goes on is what the client has said, with the model's own name in it; what comes back are the bytes of the server. The
+call is the model's all the same, with its retries, limits, budget and ledger.
 
 So a request goes on only where hocket has nothing to add or to take away: the model has no options of its own, no cache, and
 nobody listens to its messages. Failures are told in words of ours, as ever.
@@ -51,6 +51,8 @@ class PassThrough:
         found, format_of_model = self._templates[key], model._relay_format  # pyright: ignore[reportPrivateUsage]  # of the package
         if found is None or format_of_model is None or not _is_alone(model):
             return None
+        if request.options.keys() - model._call_options.model_fields.keys():  # pyright: ignore[reportPrivateUsage]  # as above
+            return None  # what hocket does not know may ask another model (OpenRouter's ``models``): it is refused
         template, made = found
         body = {**request.body, "model": made["model"]} if "model" in made else dict(request.body)
         if format != "messages":
