@@ -40,10 +40,10 @@ async def test_vectors(app: Any):
 def test_the_official_client(serve: Serve):
     """It asks for base64, and reads numbers."""
     url = serve(openai_app({"vectors": Lengths()}, keys=KEY))
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0)
-    for fields in ({}, {"encoding_format": "float"}):
-        reply = client.embeddings.create(model="vectors", input="abcde", **fields)
-        assert reply.data[0].embedding == [5.0, 0.5]
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+        for fields in ({}, {"encoding_format": "float"}):
+            reply = client.embeddings.create(model="vectors", input="abcde", **fields)
+            assert reply.data[0].embedding == [5.0, 0.5]
 
 
 @pytest.mark.parametrize(
