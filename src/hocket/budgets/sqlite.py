@@ -47,8 +47,8 @@ _CHARGE = f"""
     WHERE {_ACCOUNT}
 """
 _OLD = """
-    DELETE FROM hocket_reservation WHERE name = ?1 AND key = ?2 AND period IN (
-        SELECT period FROM hocket_budget WHERE name = ?1 AND key = ?2 AND ends < ?3
+    DELETE FROM hocket_reservation WHERE name = ? AND key = ? AND period IN (
+        SELECT period FROM hocket_budget WHERE name = ? AND key = ? AND ends < ?
     )
 """
 
@@ -134,7 +134,7 @@ def _open_account(connection: sqlite3.Connection, account: Account, now: float) 
     )
     if made.rowcount:
         old = (name, key, now - KEPT)
-        connection.execute(_OLD, old)
+        connection.execute(_OLD, (name, key, *old))
         connection.execute("DELETE FROM hocket_budget WHERE name = ? AND key = ? AND ends < ?", old)
 
 

@@ -30,7 +30,7 @@ _SCHEMA = """
 """
 _READ = "SELECT message FROM message_store WHERE session_id = ? ORDER BY id"
 _APPEND = "INSERT INTO message_store (session_id, message) VALUES (?, ?)"
-_SESSIONS = "SELECT DISTINCT session_id FROM message_store WHERE substr(session_id, 1, length(?1)) = ?1"
+_SESSIONS = "SELECT DISTINCT session_id FROM message_store WHERE substr(session_id, 1, length(?)) = ?"
 _CLEAR = "DELETE FROM message_store WHERE session_id = ?"
 
 
@@ -80,7 +80,7 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
     def list_sessions(self, prefix: str = "") -> list[str]:
         """Return the sessions of the database that have messages, sorted. See `hocket.chat_history.list_sessions`."""
         with self._open() as connection:
-            return sorted(name for (name,) in connection.execute(_SESSIONS, (prefix,)))
+            return sorted(name for (name,) in connection.execute(_SESSIONS, (prefix, prefix)))
 
     @property
     def exclusive_key(self) -> tuple[str, str, str]:

@@ -276,8 +276,8 @@ class SQLiteTables:
 
     def _write_model(self, connection: sqlite3.Connection, model: str | None, size: int | None) -> None:
         sql = (
-            "INSERT INTO vector_collections (name, format, model, size) VALUES (?1, ?2, ?3, ?4)"
-            " ON CONFLICT (name) DO UPDATE SET format = ?2, model = ?3, size = ?4"
+            "INSERT INTO vector_collections (name, format, model, size) VALUES (?, ?, ?, ?) ON CONFLICT (name)"
+            " DO UPDATE SET format = excluded.format, model = excluded.model, size = excluded.size"
         )
         connection.execute(sql, (self._name, _FORMAT, model, size))
 
@@ -288,8 +288,8 @@ class SQLiteTables:
             ((hash, model, vector) for hash, vector in vectors),
         )
         changed = connection.executemany(
-            f"UPDATE {self._name}__vectors SET vector = ?1 WHERE hash = ?2 AND model = ?3 AND vector <> ?1",
-            ((vector, hash, model) for hash, vector in vectors),
+            f"UPDATE {self._name}__vectors SET vector = ? WHERE hash = ? AND model = ? AND vector <> ?",
+            ((vector, hash, model, vector) for hash, vector in vectors),
         )
         if changed.rowcount > 0:
             self._count(connection, "changes")
@@ -312,9 +312,9 @@ class SQLiteTables:
     def _remove_vectors(self, connection: sqlite3.Connection, hashes: Iterable[bytes]) -> None:
         """Delete vectors that no document has any more."""
         connection.executemany(
-            f"DELETE FROM {self._name}__vectors WHERE hash = ?1"
-            f" AND NOT EXISTS (SELECT 1 FROM {self._name} WHERE hash = ?1)",
-            ((hash,) for hash in hashes),
+            f"DELETE FROM {self._name}__vectors WHERE hash = ?"
+            f" AND NOT EXISTS (SELECT 1 FROM {self._name} WHERE hash = ?)",
+            ((hash, hash) for hash in hashes),
         )
 
     def _unpack(self, vector: bytes | None, size: int | None = None) -> Row:
