@@ -153,7 +153,9 @@ class Terminal:
     def press(self, key: str) -> None:
         """Press a key, once the command does nothing but wait (Python forgets a Ctrl-C that comes in between)."""
         state = Path(f"/proc/{self.process.pid}/stat")
-        while state.exists() and state.read_text().rpartition(")")[2].split()[0] != "S":
+        while (
+            state.exists() and state.read_text().rpartition(")")[2].split()[0] not in "SZX"
+        ):  # the last two: it is dead
             os.sched_yield()
         os.write(self._screen, key.encode())
 
