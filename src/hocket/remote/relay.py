@@ -129,7 +129,8 @@ class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
                 except HocketError as error:  # what came before it is told
                     failure = error
                     break
-                self.done, self.ended = self._inner.done, self._inner.ended
+                self.done: bool = self._inner.done
+                self.ended: bool = self._inner.ended
                 if not self._relay.shows_summary and self._relay.format.is_summary(event):
                     continue
             told.append(event)

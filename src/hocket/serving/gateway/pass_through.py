@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from hocket._pipeline.cache import choose_cache
 from hocket.errors import HocketError
 from hocket.http.request import HTTPRequest
-from hocket.messages import AIMessage, HumanMessage
+from hocket.messages import AIMessage, HumanMessage, UsageMetadata
 from hocket.messages.content import Fields
 from hocket.remote.chat_model import RemoteChatModel
 from hocket.remote.relay import Relay
@@ -121,7 +121,8 @@ class RelayWriter(ReplyWriter):
     def end(self) -> bytes:
         if self._has_passed:
             return self._relay.take()
-        self.usage, self.facts = self._face.usage, self._face.facts
+        self.usage: UsageMetadata | None = self._face.usage
+        self.facts: Fields = self._face.facts
         return self._face.end()
 
     def fail(self, error: Exception) -> bytes:
