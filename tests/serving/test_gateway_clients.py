@@ -113,3 +113,11 @@ async def test_pages_of_all_origins_need_keys():
 def test_what_is_no_origin(cors: Any):
     with pytest.raises(InvalidInput, match="it has origins as browsers say them"):
         openai_app({"m": ScriptedChatModel(script=[])}, cors=cors)
+
+
+@pytest.mark.parametrize("origin", ["http://[", "null", "x" * 10_000, "http://a:b"])
+async def test_an_origin_that_is_none_is_refused_in_words(origin: str):
+    """Also where all origins may ask: the hosts hold."""
+    app = openai_app({"m": ScriptedChatModel(script=[])}, keys=KEY, hosts=["models.example"], cors=["*"])
+    response = await send(app, "POST", CHAT, headers={"origin": origin, **bearer(KEY)}, json=question())
+    assert response.status_code == 403 and "are answered" in response.json()["error"]["message"]

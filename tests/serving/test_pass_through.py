@@ -208,6 +208,30 @@ async def test_events_are_whole_however_they_arrive(size: int):
     assert sum((chunk.message.usage_metadata or {}).get("output_tokens", 0) > 0 for chunk in chunks) >= 1  # type: ignore[attr-defined]
 
 
+def make_decoder() -> tuple[Relay, RelayDecoder]:
+    model = ChatAnthropic(model="theirs", api_key="a-key-of-theirs")
+    relay = Relay(model, model._relay_format, model.render("hi"))
+    return relay, RelayDecoder(relay, model._decoder({}))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_ends_of_lines_of_two_bytes_may_be_cut(size: int):
+    relay, decoder = make_decoder()
+    wire = b"event: content_block_delta\r\ndata: {}\r\n\r\n" * 3
+    for at in range(0, len(wire), size):
+        list(decoder.feed(wire[at : at + size]))
+    assert relay.take() == wire.replace(b"\r\n", b"\n")
+
+
+@pytest.mark.timeout(20)
+def test_an_event_without_an_end_takes_linear_time():
+    """A server may send it in the smallest pieces: to join them at each would take minutes."""
+    relay, decoder = make_decoder()
+    for _ in range(100_000):
+        list(decoder.feed(b"x" * 100))
+    assert relay.take() == b""
+
+
 async def test_a_call_of_another_model_is_its_own(gpt: Server):
     """A relay is for one model: what else is asked meanwhile is a call as any other."""
     one = ChatOpenAI(model="one", base_url=gpt.url, api_key="a-key-of-theirs")

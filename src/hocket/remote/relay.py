@@ -100,6 +100,9 @@ def read_usage(format: RelayFormat, content: bytes) -> ChatResult | None:
     return ChatResult(generations=[ChatGeneration(message=AIMessage("", usage_metadata=usage))])
 
 
+_CUT = 3  # bytes of the end of an event, ``\\n\\r\\n``, that may stand in the piece before
+
+
 class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
     """Hands the events of a stream on to a relay, and has those read that tell more than a piece of the answer.
 
@@ -112,15 +115,19 @@ class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
         super().__init__(inner.provider, inner.headers)
         self._relay = relay
         self._inner = inner
-        self._rest = b""  # of an event whose end has not come
+        self._waiting: list[bytes] = []  # of an event whose end has not come
+        self._tail = b""  # of what waits: the end of an event may be cut
 
     def read(self, data: Mapping[str, object], event: str) -> ChatGenerationChunk | None:
         return self._inner.read(dict(data), event)
 
     def feed(self, data: bytes) -> Iterator[ChatGenerationChunk]:
-        whole, end, self._rest = (self._rest + data).replace(b"\r\n", b"\n").rpartition(b"\n\n")
-        if not end:
+        self._waiting.append(data)
+        seam, self._tail = self._tail + data, (self._tail + data)[-_CUT:]
+        if b"\n\n" not in seam and b"\n\r\n" not in seam:  # joined once, however small the pieces of an event are
             return
+        whole, end, rest = b"".join(self._waiting).replace(b"\r\n", b"\n").rpartition(b"\n\n")
+        self._waiting, self._tail = [rest], rest[-_CUT:]
         told, read, failure = list[bytes](), list[ChatGenerationChunk](), None
         for event in whole.split(b"\n\n"):
             if not self._relay.format.is_plain(event):

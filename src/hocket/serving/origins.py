@@ -10,7 +10,7 @@ from hocket._asgi import Header
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
 
-__all__ = ["Origins", "find_host", "origin_of"]
+__all__ = ["Origins", "find_host", "find_name", "origin_of"]
 
 _PORTS = {"http": 80, "https": 443}
 _ANY = "*"
@@ -44,7 +44,7 @@ class Origins:
         self._listed = frozenset(origins)
         self._exposed = exposed
         self._with_cookies = with_cookies
-        self.names: frozenset[str] = frozenset(urlsplit(one).hostname or "" for one in origins)
+        self.names: frozenset[str] = frozenset(map(find_name, origins))
 
     @property
     def takes_any(self) -> bool:
@@ -74,6 +74,14 @@ class Origins:
 def origin_of(scope: FieldsView) -> str:
     """Return the origin of the page that asks; "": no page does."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
+
+
+def find_name(origin: str) -> str:
+    """Return the name of the host of an origin, without its port; "": it is none."""
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:  # half of an IPv6 address
+        return ""
 
 
 def find_host(origin: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
-from urllib.parse import urlsplit
 
 from hocket._asgi import (
     ASGIApp,
@@ -29,7 +28,7 @@ from hocket.serving.gateway.keys import ClientKeys, Keys
 from hocket.serving.gateway.metrics import METRICS_TYPE, GatewayMetrics
 from hocket.serving.gateway.served_models import Model, ServedModels
 from hocket.serving.message_parts import encode_json
-from hocket.serving.origins import Origins, origin_of
+from hocket.serving.origins import Origins, find_name, origin_of
 from hocket.serving.refusals import Refusal
 
 __all__ = ["openai_app"]
@@ -174,7 +173,7 @@ class _Gateway:
         if self.keys is None or self.hosts:
             hosts = self.hosts
             if may_ask:
-                hosts = (hosts or frozenset()) | {urlsplit(origin).hostname or ""}
+                hosts = (hosts or frozenset()) | {find_name(origin)}
             if reason := explain_foreign_name(scope, hosts):
                 raise Refusal(status=403, message=reason)  # a page on the web, which has no key
         return self.origins.write_headers(scope, origin) if may_ask else []
