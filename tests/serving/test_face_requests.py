@@ -141,6 +141,8 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"tools": [{"name": "a"}], "tool_choice": {"type": "tool"}}, "tool_choice is"),
     ("/v1/messages", {"output_config": {"format": {"type": "grammar"}}}, "output_config.format is"),
     ("/v1/messages", {"stop_sequences": 5}, "stop_sequences is 5"),
+    ("/v1/responses", {"input": [{"type": [], "role": "user", "content": "x"}]}, "input[0] is"),
+    ("/v1/responses", {"input": [{"type": "reasoning", "summary": [5]}, 5]}, "input[1] is 5"),
     ("/v1/messages", {"retry": 3}, "there is no field 'retry'"),
     ("/v1/messages", {"extra_body": {}}, "there is no field 'extra_body'"),
     ("/v1/messages", {"n": 2}, "n is 2; it is 1 here"),
@@ -198,3 +200,11 @@ async def test_an_error_has_the_format_of_its_client():
     response = await send(app, "GET", "/v1/models", headers={"anthropic-version": "2023-06-01"})
     assert response.json()["error"]["type"] == "authentication_error"
     assert (await send(app, "GET", "/v1/models")).json()["error"]["code"] == "invalid_api_key"
+
+
+async def test_a_summary_of_odd_parts_is_no_bare_error():
+    """Parts that are no texts are passed over: a client sends back what it was given, and may have changed it."""
+    items = [{"type": "reasoning", "summary": [5, None, {"text": []}]}, {"role": "user", "content": "x"}]
+    model = ScriptedChatModel(script=["fine"])
+    response = await send(openai_app({"m": model}), "POST", "/v1/responses", json={"model": "m", "input": items})
+    assert response.status_code == 200, response.text

@@ -5,7 +5,7 @@ with the way out. Items stay as they came: hocket's messages hold items, too, an
 has said in a row, reasoning and calls included, is one message.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
@@ -153,7 +153,9 @@ def _check_item(item: object, place: str) -> Fields:
         case {"type": "item_reference"}:
             expected = "an item itself, as many clients send it with store: false: nothing is kept here to refer to"
             raise refuse_field(place, item, expected)
-        case {"type": str()} | {"role": str()}:
+        case {"type": str()}:
+            return cast(Fields, item)
+        case {"role": str()} if "type" not in cast(Fields, item):
             return cast(Fields, item)
         case _:
             raise refuse_field(place, item, "an item with a type, or a message with a role")
@@ -190,8 +192,16 @@ def _as_item(item: Fields) -> Fields:
 
 def _join_summary(item: FieldsView) -> str:
     parts: object = item.get("summary")
-    texts = [cast(Fields, part).get("text") for part in cast("list[object]", parts)] if isinstance(parts, list) else []
-    return "\n\n".join(text for text in texts if isinstance(text, str))
+    return "\n\n".join(_read_texts(cast("list[object]", parts))) if isinstance(parts, list) else ""
+
+
+def _read_texts(parts: Iterable[object]) -> Iterator[str]:
+    for part in parts:
+        match part:
+            case {"text": str(text)}:
+                yield text
+            case _:
+                pass
 
 
 def _read_said(item: FieldsView, place: str) -> BaseMessage:
