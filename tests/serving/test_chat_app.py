@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from hocket import AIMessage, FakeListChatModel, InMemoryChatMessageHistory, ScriptedChatModel, create_agent, tool
+from hocket._runtime import clock
 from hocket.errors import InvalidInput, ProviderUnavailable
 from hocket.serving import ChatInput, LiveAnswers, chat_app
 from tests.kit import RawClient, body
@@ -117,6 +118,25 @@ async def test_a_page_that_left_comes_back() -> None:
     assert again.text == told["rest"]
     assert (await send(app, "GET", "/chat-1/stream")).status_code == 204
     assert (await send(app, "GET", "/chat-2/stream")).status_code == 204
+
+
+async def test_a_follower_waits_through_silence_without_pings(virtual_clock: Any) -> None:
+    """However long: the minute that a client has is for what it takes, and not for what the model says."""
+    slow = Slow()
+    app = chat_app(slow.answer, live=LiveAnswers(ping=None))
+    left = await leave(app)
+    client = RawClient(path="/chat-1/stream", method="GET")
+    client.scope["headers"].append((b"last-event-id", left.body.rpartition(b"id: ")[2].strip()))
+
+    async def go_on() -> None:
+        await clock.current().sleep(100)
+        slow.goes_on.set()
+
+    async with anyio.create_task_group() as following:
+        following.start_soon(go_on)
+        await client.ask(app)
+    assert texts(read_events(client.body.decode())) == "two" and b"[DONE]" in client.body
+    assert not client.got[-1].get("more_body")
 
 
 async def test_a_page_stops_what_runs() -> None:

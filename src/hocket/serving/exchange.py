@@ -70,6 +70,7 @@ async def send_events(
     with contextlib.suppress(OSError), Alarm() as alarm:  # how some servers say that the client has gone
         alarm.set(_PATIENCE)
         await send({"type": "http.response.start", "status": 200, "headers": [*own, *headers]})
+        alarm.set(None)  # the limit is the client's: the first piece may be long in coming
         async for piece in body:
             alarm.set(_PATIENCE)
             await send({"type": "http.response.body", "body": piece, "more_body": True})
