@@ -1,6 +1,7 @@
 """Live answers where something strikes at an unlucky moment, and what is given to them that cannot be used."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from hocket import FakeListChatModel
 from hocket._databases.opening import open_state_store
-from hocket._databases.store import MemoryStateStore, Operation, PutValue, StateStore
+from hocket._databases.store import MemoryStateStore, Operation, PutValue, ReadRows, StateStore
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket.errors import InvalidInput, StreamTruncated
@@ -121,16 +122,18 @@ async def test_a_late_stop_takes_no_newer_one_away(tmp_path: Path) -> None:
 
 
 class SharedStore(StateStore):
-    """A store of this process for several `LiveAnswers`, which counts trips, and may be slow, or fail."""
+    """A store of this process for several `LiveAnswers`, which counts trips and reads, and may be slow, or fail."""
 
     def __init__(self, store: StateStore, seconds: float = 0.0) -> None:
         self.store = store
         self.seconds = seconds
         self.trips = 0
+        self.reads = Counter[str]()
         self.failures: list[Exception] = []
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
         self.trips += 1
+        self.reads.update(one.log for one in operations if isinstance(one, ReadRows))
         if self.failures:
             raise self.failures.pop()
         if self.seconds:
@@ -173,6 +176,34 @@ async def test_readers_of_silence_share_their_looks(open_live: Any, virtual_cloc
         assert 20 <= counting.trips <= 105
         ends.set()
     assert [one.count(b"event: end") for one in told] == [1] * 30 and len({*told}) == 1
+
+
+@pytest.mark.both_loops
+async def test_a_reader_that_is_behind_catches_up_soon(open_live: Any, virtual_clock: Any) -> None:
+    """A long answer is there in a moment, where 2,000 events a second came; those who wait for news are not looked for."""
+    memory, ends = MemoryStateStore(), anyio.Event()
+    here, counting = open_live(memory), SharedStore(memory)
+    there = open_live(counting)
+
+    async def say(count: int) -> AsyncGenerator[str, None]:
+        for number in range(count):
+            yield f"{number} "
+        await ends.wait()
+
+    await here.start("silent", say(1))
+    body = await here.start("chat", say(10_000))
+    async with anyio.create_task_group() as reading:
+        reading.start_soon(read, await there.follow("silent"))
+        await clock.current().sleep(10)
+        follower, told, began = await there.follow("chat"), 0, clock.current().now()
+        assert follower is not None
+        counting.reads.clear()
+        while told < 10_000:
+            told += (await anext(follower)).count(b"data: ")
+        assert clock.current().now() - began < 1
+        assert sum(count for log, count in counting.reads.items() if "silent" in log) < 10
+        ends.set()
+    assert (await read(follower)).count(b"event: end") == (await read(body)).count(b"event: end") == 1
 
 
 @pytest.mark.both_loops

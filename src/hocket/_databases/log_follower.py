@@ -1,7 +1,8 @@
 """Waits for rows that other processes add to logs. One loop of a process looks for all who wait, in one trip.
 
 To look again and again is the same for every store, works behind poolers and proxies, and loses nothing where a connection
-breaks. Ten times a second is soon enough for a reader, and one trip however many they are.
+breaks. Ten times a second is soon enough for a reader of news, and one trip however many they are. Who is behind, and finds
+as many rows as there may be, asks for more at once: a look for those who have just come follows soon.
 """
 
 import math
@@ -23,7 +24,13 @@ MOST_READS = 500
 """Logs that are read in one trip."""
 
 MOST_ROWS = 200
+"""Rows of a log that are read at once: what a reader that is slow holds."""
 
+EVERY = 0.1
+"""Seconds between two looks for news."""
+
+SOON = 0.005
+"""Seconds until the look for those who were behind."""
 
 CHECK = 0.5
 """Seconds between two looks whether who writes a log lives."""
@@ -37,6 +44,7 @@ class _Look:
         self.owner = GetOwner(lease.key)
         self.writer = lease.owner
         self.waiting = 0
+        self.is_new = True
         self.error: Exception | None = None
         self.is_over = anyio.Event()
 
@@ -46,15 +54,13 @@ class LogFollower:
 
     Args:
         store: has the logs.
-        every: seconds between two looks.
 
     Attributes:
         is_looking: whether somebody waits, and its task runs.
     """
 
-    def __init__(self, store: StateStore, every: float = 0.1) -> None:
+    def __init__(self, store: StateStore) -> None:
         self._store = store
-        self._every = every
         self._looks: dict[tuple[str, int], _Look] = {}
         self.is_looking: bool = False
 
@@ -89,25 +95,32 @@ class LogFollower:
 
     async def _look(self) -> None:
         fails_since: float | None = None
-        checked_at = -math.inf
+        checked_at = round_at = -math.inf
         try:
             while self._looks:
-                looks, now = [*self._looks.values()], clock.current().now()
-                is_check = now >= checked_at + CHECK
+                now = clock.current().now()
+                is_round = now >= round_at
+                is_check = is_round and now >= checked_at + CHECK
+                looks = [look for look in self._looks.values() if is_round or look.is_new]
                 try:
                     for first in range(0, len(looks), MOST_READS):
                         some = looks[first : first + MOST_READS]
                         owners = [look.owner for look in some] if is_check else []  # first: of rows none come after it
                         await self._store.do(ASYNC, [*owners, *(look.read for look in some)])
-                    fails_since, checked_at = None, now if is_check else checked_at
+                    fails_since = None if looks else fails_since
+                    checked_at = now if is_check else checked_at
                 except Exception as error:  # of whatever kind: those who wait have to be told
                     is_check = False
-                    fails_since = fails_since or now
+                    fails_since = now if fails_since is None else fails_since
                     self._fail(looks, error, clock.current().now() - fails_since >= PATIENCE)
+                is_behind = False
                 for look in looks:
+                    look.is_new, is_behind = False, is_behind or len(look.read.rows) == MOST_ROWS
                     if look.read.rows or (is_check and look.owner.owner != look.writer):
                         self._finish(look)
-                await clock.current().sleep(self._every)
+                now = clock.current().now()
+                round_at = now + EVERY if is_round else round_at
+                await clock.current().sleep(SOON if is_behind else max(round_at - now, SOON))
         finally:
             self.is_looking = False
 
