@@ -13,11 +13,13 @@ from hypothesis import assume, given, settings, strategies as st
 
 from hocket import FakeListChatModel
 from hocket._databases.opening import open_state_store
-from hocket._databases.store import MemoryStateStore, Operation, PutValue, ReadRows, StateStore
+from hocket._databases.store import AppendRows, GetOwner, MemoryStateStore, Operation, PutValue, ReadRows, StateStore
 from hocket._runtime import clock
-from hocket._runtime.mode import Mode
+from hocket._runtime.mode import ASYNC, Mode
 from hocket.errors import InvalidInput, StreamTruncated
 from hocket.serving import EventBody, LiveAnswers
+from hocket.serving.live.head import Head
+from hocket.serving.live.run import number_events
 from hocket.serving.pages.chat_input import make_key
 from tests.kit.amount import limit_examples
 from tests.kit.stores import postgres_schema, redis_names
@@ -269,6 +271,33 @@ async def test_a_store_that_fails_in_an_unknown_way_ends_no_answer_at_once(open_
     body = await live.start("chat", say())
     store.failures = [RuntimeError("can't start new thread")] * 100_000
     assert b"event: error" in await read(body)
+
+
+async def leave_running(store: StateStore, live: LiveAnswers) -> None:
+    """Have a store say that an answer is running whose process is gone."""
+    here = Head("token", "hocket", 0.0)
+    place = live._find_place("chat")
+    rows = number_events(b"data: a\n\n", here.token, 0)
+    operations = [PutValue(place.key, here.write(), 60), AppendRows(place.log(here.token), rows, 60)]
+    await store.do(ASYNC, operations)
+
+
+@pytest.mark.both_loops
+async def test_who_leaves_while_an_answer_is_ended_holds_nothing_up(open_live: Any, virtual_clock: Any) -> None:
+    """A reader goes, or is sent a ping, in the middle: the end is written, and the chat is free."""
+    memory = MemoryStateStore()
+    live: LiveAnswers = open_live(SharedStore(memory, seconds=1.0))
+    await leave_running(memory, live)
+    owner = GetOwner(live._find_place("chat").key)
+    async with anyio.create_task_group() as leaving:
+        leaving.start_soon(read, await live.follow("chat"))
+        while owner.owner is None:
+            await clock.current().sleep(0.1)
+            await memory.do(ASYNC, [owner])
+        leaving.cancel_scope.cancel()
+    await clock.current().sleep(4)
+    assert await state_of(live) == "lost"
+    assert await read(await live.start("chat", hi()))
 
 
 async def test_names_and_ids_do_not_meet(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ class LiveAnswers:
         """
         place = self._find_place(id)
         head = await self._read_head(place)
-        if head is None or head.state != "running":
+        if head is None or not head.is_running:
             return False
         token = head.token
         if (run := self._runs.find(token)) is not None:
@@ -198,10 +198,9 @@ class LiveAnswers:
             await run.is_over.wait()
             return True
         await self._do(PutValue(place.stop_key(token), b"", self._keep))
-        while head is not None and head.token == token and head.state == "running":
+        while head is not None and head.token == token and head.is_running:
             await clock.current().sleep(0.1)
-            await self._settle(place, token)
-            head = await self._read_head(place)
+            head = await self._find_head(place)
         return True
 
     async def is_running(self, id: str) -> bool:
@@ -211,7 +210,7 @@ class LiveAnswers:
             StoreUnavailable: the store cannot be reached.
         """
         head = await self._find_head(self._find_place(id))
-        return head is not None and head.state == "running"
+        return head is not None and head.is_running
 
     async def state(self, id: str) -> LiveState | None:
         """Return how far an answer is; None: there is none, or not any more.
@@ -224,7 +223,7 @@ class LiveAnswers:
         if head is None:
             return None
         events, size = head.events, head.size
-        if head.state == "running":
+        if head.is_running:
             run = self._runs.find(head.token)
             rows = await self._read_log(place, head.token) if run is None else run.rows
             events, size = len(rows), sum(map(len, rows)) - len(rows)
@@ -255,11 +254,13 @@ class LiveAnswers:
         return Head.read(found.value)
 
     async def _find_head(self, place: LivePlace) -> Head | None:
-        """Return what is known of an answer, whose process is there, or of whose end it is written that it is not."""
-        head = await self._read_head(place)
-        if head is None or head.state != "running":
+        """Return what is known of an answer; where its process is gone, its end is written before."""
+        owner, found = GetOwner(place.key), GetValue(place.key)
+        await self._do(owner, found)
+        head = Head.read(found.value)
+        if head is None or not head.is_running or owner.owner is not None:
             return head
-        await self._settle(place, head.token)
+        await ASYNC.run_shielded(self._end_lost(place))  # a reader who leaves meanwhile leaves no lease behind
         return await self._read_head(place)
 
     async def _read_log(self, place: LivePlace, token: str) -> list[bytes]:
@@ -277,23 +278,18 @@ class LiveAnswers:
         await self._do(*ends, PutValue(run.place.key, run.head.write(), self._runs.ttl, run.lease))
         self._runs.begin(run)
 
-    async def _settle(self, place: LivePlace, token: str) -> None:
+    async def _end_lost(self, place: LivePlace) -> None:
         """Write the end of an answer whose process is gone, unless somebody has."""
-        owner, found = GetOwner(place.key), GetValue(place.key)
-        await self._do(owner, found)
-        if owner.owner is not None or not _is_running(Head.read(found.value), token):
-            return
         lease = place.lease(f"lost-{secrets.token_hex(6)}")
-        claim = ClaimLease(lease, self._lease)
+        claim, found = ClaimLease(lease, self._lease), GetValue(place.key)
         await self._do(claim, found)
-        head = Head.read(found.value)
         if claim.is_done:
-            ends = await self._write_lost(place, head, lease.owner) if _is_running(head, token) else []
+            ends = await self._write_lost(place, Head.read(found.value), lease.owner)
             await self._do(*ends, ReleaseLease(lease))
 
     async def _write_lost(self, place: LivePlace, head: Head | None, owner: str) -> list[Operation]:
         """Return what ends an answer as lost, if it is running; ``owner`` has its lease now."""
-        if head is None or head.state != "running":
+        if head is None or not head.is_running:
             return []
         rows = await self._read_log(place, head.token)
         error = AnswerLost("the answer broke off: the server that wrote it is gone; ask again")
@@ -322,7 +318,7 @@ class LiveAnswers:
                 raise run.cut_by
             if not run.is_cut:
                 return ()
-        if head.state != "running" and after >= head.events:
+        if not head.is_running and after >= head.events:
             return ()
         log, lease, is_live = place.log(head.token), place.lease(head.token), True
         while not (rows := await self._follower.read(log, after, lease)):
@@ -330,10 +326,6 @@ class LiveAnswers:
                 raise AnswerLost(
                     "the rest of the answer is no longer in the store: it has outlived its time, or was deleted"
                 )
-            await self._settle(place, head.token)
-            is_live = _is_running(await self._read_head(place), head.token)  # if it is not: its end is in the log
+            now = await self._find_head(place)
+            is_live = now is not None and now.token == head.token and now.is_running  # if it is not: its end is in the log
         return rows
-
-
-def _is_running(head: Head | None, token: str) -> bool:
-    return head is not None and head.token == token and head.state == "running"

@@ -55,6 +55,10 @@ class Head:
     events: int = 0
     size: int = 0
 
+    @property
+    def is_running(self) -> bool:
+        return self.state == "running"
+
     @classmethod
     def read(cls, data: bytes | None) -> "Head | None":
         return None if data is None else cls(**json.loads(data))

@@ -151,7 +151,7 @@ class LiveRun:
     @property
     def has_ended(self) -> bool:
         """Whether it has said all, though that may not be stored."""
-        return self.head.state != "running"
+        return not self.head.is_running
 
     def write_operations(self, ttl: float, keep: float) -> list[Operation]:
         """Return what stores the events that wait.
