@@ -97,6 +97,7 @@ def test_files():
     parts = [{"type": kind, "source": source} for kind, source in zip(("image", "document"), sources, strict=True)]
     parts += [
         {"type": "text", "text": "See"},
+        {"type": "audio", "source": {"type": "data", "value": "aGk="}},
         {"type": "image", "source": {"type": "file", "value": "f"}},
         {"type": "odd"},
     ]
@@ -105,6 +106,7 @@ def test_files():
         {"type": "image", "base64": "aGk=", "mime_type": "image/png"},
         {"type": "file", "url": "https://a.example/b"},
         {"type": "text", "text": "See"},
+        {"type": "file", "base64": "aGk=", "mime_type": "application/octet-stream"},
     ]
 
 
@@ -242,6 +244,10 @@ BAD: list[tuple[Any, str]] = [
         r"messages\[0\].toolCalls\[0\].function.name is \[\]; it is a text",
     ),
     (ag_ui({"role": "tool", "content": "x"}), r"messages\[0\].toolCallId is missing"),
+    (
+        ag_ui({"role": "user", "content": [{"type": "image", "source": {"type": "data"}}]}),
+        r"messages\[0\].content\[0\].source.value is ''; it is a URL",
+    ),
     (ag_ui(resume=[{"interruptId": "p", "status": "done"}]), r"resume\[0\].status is 'done'; it is 'resolved' or"),
     (ag_ui(resume=[{"interruptId": "p", "status": "resolved"}]), r"resume\[0\].payload is None; it is a decision as"),
     (

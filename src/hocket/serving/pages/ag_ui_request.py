@@ -73,7 +73,8 @@ def _read_content(given: FieldsView, place: str) -> str | list[str | Fields]:
         if part.get("type") == "text":
             blocks.append({"type": "text", "text": take_field(part, "text", str, where) or ""})
         elif part.get("type") in _MEDIA and source.get("type") == "data":
-            blocks.append(make_media_block(f"data:{mime_type};base64,{value}", mime_type, f"{where}source"))
+            url = "" if value is None else f"data:{mime_type or ''};base64,{value}"
+            blocks.append(make_media_block(url, mime_type, f"{where}source.value"))
         elif part.get("type") in _MEDIA and source.get("type") == "url":
             blocks.append(make_media_block(value or "", mime_type, f"{where}source.value"))
     return blocks
