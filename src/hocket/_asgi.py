@@ -29,6 +29,7 @@ __all__ = [
     "discard_body",
     "explain_body_type",
     "explain_foreign_name",
+    "find_name",
     "is_loopback",
     "is_reached_here",
     "path_of",
@@ -88,7 +89,7 @@ def read_hosts(hosts: Iterable[str] | None) -> frozenset[str] | None:
     """
     names = None if hosts is None else frozenset([hosts] if isinstance(hosts, str) else hosts)
     for name in names or ():
-        if not isinstance(name, str) or not name or _find_name(f"//{name}") != name:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        if not isinstance(name, str) or not name or find_name(f"//{name}") != name:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(
                 f"hosts has {name!r}; it has names of hosts in small letters, without a scheme and a port"
             )
@@ -105,14 +106,14 @@ def explain_foreign_name(scope: FieldsView, hosts: frozenset[str] | None, option
         return None
     called = [f"//{value.decode('latin-1')}" for name, value in scope["headers"] if name == b"host"]
     called += [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
-    if called and all(is_loopback(name) or name in (hosts or ()) for name in map(_find_name, called)):
+    if called and all(is_loopback(name) or name in (hosts or ()) for name in map(find_name, called)):
         return None
     known = ", ".join(("127.0.0.1, ::1, localhost", *sorted(hosts or ())))
     return f"only requests to and from {known} are answered; who serves this names others with {option}"
 
 
-def _find_name(url: str) -> str:
-    """Return the host of a URL; "": there is none."""
+def find_name(url: str) -> str:
+    """Return the name of the host of a URL or an origin, without its port; "": there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:  # half of an IPv6 address

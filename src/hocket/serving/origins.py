@@ -6,11 +6,11 @@ Source: the Fetch standard, https://fetch.spec.whatwg.org/#http-cors-protocol.
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from hocket._asgi import Header
+from hocket._asgi import Header, find_name
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
 
-__all__ = ["Origins", "find_host", "find_name", "origin_of"]
+__all__ = ["Origins", "origin_of"]
 
 _PORTS = {"http": 80, "https": 443}
 _ANY = "*"
@@ -74,22 +74,6 @@ class Origins:
 def origin_of(scope: FieldsView) -> str:
     """Return the origin of the page that asks; "": no page does."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
-
-
-def find_name(origin: str) -> str:
-    """Return the name of the host of an origin, without its port; "": it is none."""
-    try:
-        return urlsplit(origin).hostname or ""
-    except ValueError:  # half of an IPv6 address
-        return ""
-
-
-def find_host(origin: str) -> str:
-    """Return the host of an origin, with its port if it names one; "": it is none."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
 
 
 def _is_origin(value: object) -> bool:

@@ -13,6 +13,7 @@ from hocket._asgi import (
     Send,
     confirm_lifespan,
     explain_foreign_name,
+    find_name,
     path_of,
     read_hosts,
     send_reply,
@@ -28,7 +29,7 @@ from hocket.serving.gateway.keys import ClientKeys, Keys
 from hocket.serving.gateway.metrics import METRICS_TYPE, GatewayMetrics
 from hocket.serving.gateway.served_models import Model, ServedModels
 from hocket.serving.message_parts import encode_json
-from hocket.serving.origins import Origins, find_name, origin_of
+from hocket.serving.origins import Origins, origin_of
 from hocket.serving.refusals import Refusal
 
 __all__ = ["openai_app"]

@@ -31,7 +31,7 @@ from hocket.messages.content import FieldsView
 from hocket.serving.event_body import EventBody, log_failure
 from hocket.serving.exchange import receive_json, run_for_client, send_events
 from hocket.serving.live.answers import LiveAnswers
-from hocket.serving.origins import Origins, find_host, origin_of
+from hocket.serving.origins import Origins, origin_of
 from hocket.serving.page_writer import check_id
 from hocket.serving.pages.chat_input import ChatInput, make_key, read_chat
 from hocket.serving.refusals import Refusal, explain_failure
@@ -149,7 +149,7 @@ class _ChatApp:
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
         is_listed = self.origins.has(origin)
         reason = explain_foreign_name(scope, self.origins.names, "cors=") if is_reached_here(scope) else None
-        if reason is None and origin and not is_listed and not (host and find_host(origin) == host.lower()):
+        if reason is None and origin and not is_listed and not (host and origin.partition("://")[2] == host.lower()):
             reason = f"pages of {origin:.100} may not ask here; who serves this names them with cors="
         if reason is not None:
             raise Refusal(status=403, message=reason)
