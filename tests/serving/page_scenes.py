@@ -220,7 +220,7 @@ async def collect(protocol: Any, items: Items, stop_after: int | None = None) ->
         async with aclosing(items):
             async for item in items:
                 if len(out) == stop_after:
-                    return [*out, writer.stopped()]
+                    return [*out, writer.stop()]
                 out.append(writer.write(item))
     except StreamTruncated as error:
         return [*out, writer.fail(error)]

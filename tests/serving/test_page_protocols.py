@@ -263,16 +263,16 @@ def test_what_cannot_be_written_is_a_failure_that_clients_can_place(protocol: An
 def test_there_is_one_end(protocol: Any):
     """Nothing follows it."""
     error = StreamTruncated("x")
-    for end in ("end", "stopped", "fail"):
+    for end in ("end", "stop", "fail"):
         writer = make_writer(protocol)
         assert writer.write("a")
         assert writer.fail(error) if end == "fail" else getattr(writer, end)()
-        assert writer.write("b") + writer.end() + writer.stopped() + writer.fail(error) == b""
+        assert writer.write("b") + writer.end() + writer.stop() + writer.fail(error) == b""
 
 
 def test_a_stop_in_hockets_own_events():
     """It is told from the end of an answer that is whole."""
-    assert make_writer("hocket").stopped() == b"event: stopped\ndata: {}\n\n"
+    assert make_writer("hocket").stop() == b"event: stopped\ndata: {}\n\n"
 
 
 async def objects() -> AsyncIterator[dict[str, int]]:
@@ -383,7 +383,7 @@ def runs(draw: st.DrawFn) -> list[Any]:
 
 @pytest.mark.parametrize("protocol", PAGES)
 @settings(max_examples=limit_examples(400), deadline=None)
-@given(events=runs(), end=st.sampled_from(["end", "stopped", "fail"]))
+@given(events=runs(), end=st.sampled_from(["end", "stop", "fail"]))
 def test_any_events_are_a_stream_that_clients_take(protocol: Any, events: list[Any], end: str):
     """One end, starts before deltas, each part closed, each result of a call that was told."""
     writer = make_writer(protocol, "run1", "t1")

@@ -136,7 +136,7 @@ class HocketWriter(PageWriter):
     def fail(self, error: Exception) -> bytes:
         return self._end(OutgoingEvent(explain_failure(error).body_for_page().decode(), "error"))
 
-    def stopped(self) -> bytes:
+    def stop(self) -> bytes:
         return self._end(OutgoingEvent({}, "stopped"))
 
     def _end(self, event: OutgoingEvent) -> bytes:

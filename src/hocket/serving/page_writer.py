@@ -41,8 +41,8 @@ class PageWriter(ABC):
         """Return what says that the stream broke off, in words for anybody. It may be the first that is written."""
 
     @abstractmethod
-    def stopped(self) -> bytes:
-        """Return what says that somebody has stopped the stream."""
+    def stop(self) -> bytes:
+        """Return what says that somebody has stopped the stream, which gives no more."""
 
 
 def check_id(name: str, value: str, longest: int = _LONGEST_ID) -> str:

@@ -89,7 +89,7 @@ class LiveRun:
                 self._add(data)
             # What a stop meets in the middle of its last step may be dropped: then this is not all.
             is_whole = not (stream.was_left or self._is_stopping)
-            state, end = ("done", self._writer.end()) if is_whole else ("stopped", self._writer.stopped())
+            state, end = ("done", self._writer.end()) if is_whole else ("stopped", self._writer.stop())
         except Exception as error:
             state, end = "failed", self._fail(error)
         except BaseException:  # the loop ends; or what makes the stream was cancelled, and nobody else would end it

@@ -128,7 +128,7 @@ class PartWriter(PageWriter):
         self._tell(self._events.fail_run(explain_failure(error), self._list_usage()))
         return self._take_last()
 
-    def stopped(self) -> bytes:
+    def stop(self) -> bytes:
         if self._is_over:
             return b""
         self._begin()
