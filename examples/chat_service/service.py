@@ -85,15 +85,10 @@ def open_question(user: str, id: str) -> BaseChatMessageHistory:
     return open_history(DATABASE, f"asked/{quote(user, safe='')}/{id}")
 
 
-async def is_running(key: str) -> bool:
-    state = await live.state(key)
-    return state is not None and state.state == "running"
-
-
 async def answer(chat: ChatInput) -> AgentStream[str]:
     """Return the stream that answers a page; `chat_app` runs it to its end, whoever reads it."""
     talk, asked = open_talk(chat.user, chat.id), open_question(chat.user, chat.id)
-    if not await is_running(chat.key):
+    if not await live.is_running(chat.key):
         text = chat.input.text if isinstance(chat.input, HumanMessage) else ""  # else a decision about a call
         before = len(await talk.aget_messages())
         await asked.aclear()
