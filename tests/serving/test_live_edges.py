@@ -16,7 +16,7 @@ from hocket._databases.opening import open_state_store
 from hocket._databases.store import AppendRows, GetOwner, MemoryStateStore, Operation, PutValue, ReadRows, StateStore
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC, Mode
-from hocket.errors import InvalidInput, StreamTruncated
+from hocket.errors import InvalidInput, StoreUnavailable, StreamTruncated
 from hocket.serving import EventBody, LiveAnswers
 from hocket.serving.live.head import Head
 from hocket.serving.live.run import number_events
@@ -298,6 +298,36 @@ async def test_who_leaves_while_an_answer_is_ended_holds_nothing_up(open_live: A
     await clock.current().sleep(4)
     assert await state_of(live) == "lost"
     assert await read(await live.start("chat", hi()))
+
+
+class UnluckyStore(SharedStore):
+    """A store that cannot be reached when the head of an answer is to be written."""
+
+    async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
+        if self.failures and any(isinstance(one, PutValue) for one in operations):
+            raise self.failures.pop()
+        await self.store.do(mode, operations)
+
+
+async def test_a_failure_at_the_begin_of_an_answer_leaves_its_name_free(open_live: Any, virtual_clock: Any) -> None:
+    """Whoever asks again when the store is back is answered."""
+    store = UnluckyStore(MemoryStateStore())
+    live: LiveAnswers = open_live(store)
+    store.failures = [StoreUnavailable("away")]
+    with pytest.raises(StoreUnavailable):
+        await live.start("chat", hi())
+    assert await read(await live.start("chat", hi()))
+
+
+async def test_a_failure_at_the_end_of_a_lost_answer_leaves_its_lease_free(open_live: Any, virtual_clock: Any) -> None:
+    """Whoever asks next writes the end."""
+    store = UnluckyStore(MemoryStateStore())
+    live: LiveAnswers = open_live(store)
+    await leave_running(store, live)
+    store.failures = [StoreUnavailable("away")]
+    with pytest.raises(StoreUnavailable):
+        await live.state("chat")
+    assert await state_of(live) == "lost"
 
 
 async def test_names_and_ids_do_not_meet(tmp_path: Path) -> None:

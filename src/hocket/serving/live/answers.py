@@ -5,6 +5,7 @@ beside the run they are fed from memory, elsewhere from the store. A lease in th
 that its process lives. Where it has run out, the first who asks writes the end of the answer: it is lost.
 """
 
+import contextlib
 import math
 import re
 import secrets
@@ -22,6 +23,7 @@ from hocket._databases.store import (
     ClaimLease,
     GetOwner,
     GetValue,
+    Lease,
     Operation,
     PutValue,
     ReadRows,
@@ -31,7 +33,7 @@ from hocket._databases.store import (
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
-from hocket.errors import AnswerBusy, AnswerLost, InvalidInput
+from hocket.errors import AnswerBusy, AnswerLost, InvalidInput, StoreError
 from hocket.errors.hints import excerpt
 from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
 from hocket.serving.live.head import Head, LivePlace, LiveState
@@ -260,7 +262,9 @@ class LiveAnswers:
         head = Head.read(found.value)
         if head is None or not head.is_running or owner.owner is not None:
             return head
-        await ASYNC.run_shielded(self._end_lost(place))  # a reader who leaves meanwhile leaves no lease behind
+        lease = place.lease(f"lost-{secrets.token_hex(6)}")
+        with contextlib.suppress(AnswerBusy):  # somebody else is about it
+            await ASYNC.run_shielded(self._take_over(place, lease, ReleaseLease(lease)))  # whoever leaves meanwhile
         return await self._read_head(place)
 
     async def _read_log(self, place: LivePlace, token: str) -> list[bytes]:
@@ -270,32 +274,37 @@ class LiveAnswers:
 
     async def _begin(self, run: LiveRun) -> None:
         """Take the lease of an answer, and let it run."""
-        claim, older = ClaimLease(run.lease, self._lease), GetValue(run.place.key)
-        await self._do(claim, older)
-        if not claim.is_done:
-            raise AnswerBusy(f"an answer of {run.place.id!r} is running: follow it, or stop it first")
-        ends = await self._write_lost(run.place, Head.read(older.value), run.lease.owner)
-        await self._do(*ends, PutValue(run.place.key, run.head.write(), self._runs.ttl, run.lease))
+        head = PutValue(run.place.key, run.head.write(), self._runs.ttl, run.lease)
+        await self._take_over(run.place, run.lease, head)
         self._runs.begin(run)
 
-    async def _end_lost(self, place: LivePlace) -> None:
-        """Write the end of an answer whose process is gone, unless somebody has."""
-        lease = place.lease(f"lost-{secrets.token_hex(6)}")
+    async def _take_over(self, place: LivePlace, lease: Lease, operation: Operation) -> None:
+        """Take the lease of an id, write the end of its answer, where that is lost, and do an operation with it.
+
+        Raises:
+            AnswerBusy: somebody has the lease.
+        """
         claim, found = ClaimLease(lease, self._lease), GetValue(place.key)
         await self._do(claim, found)
-        if claim.is_done:
-            ends = await self._write_lost(place, Head.read(found.value), lease.owner)
-            await self._do(*ends, ReleaseLease(lease))
+        if not claim.is_done:
+            raise AnswerBusy(f"an answer of {place.id!r} is running: follow it, or stop it first")
+        try:
+            ends = await self._list_ends(place, lease, Head.read(found.value))
+            await self._do(*ends, operation)
+        except Exception:
+            with contextlib.suppress(StoreError):
+                await self._do(ReleaseLease(lease))  # else nobody could ask before it is over
+            raise
 
-    async def _write_lost(self, place: LivePlace, head: Head | None, owner: str) -> list[Operation]:
-        """Return what ends an answer as lost, if it is running; ``owner`` has its lease now."""
+    async def _list_ends(self, place: LivePlace, lease: Lease, head: Head | None) -> list[Operation]:
+        """Return what ends an answer as lost, if it is running, for the owner of a lease."""
         if head is None or not head.is_running:
             return []
         rows = await self._read_log(place, head.token)
         error = AnswerLost("the answer broke off: the server that wrote it is gone; ask again")
         ends = number_events(make_writer(head.protocol).fail(error), head.token, len(rows), "lost")
         size = sum(map(len, [*rows, *ends])) - len(rows) - len(ends)
-        lease, lost = place.lease(owner), head.end("lost", len(rows) + len(ends), size)
+        lost = head.end("lost", len(rows) + len(ends), size)
         return [
             RenewLease(lease, self._lease),  # first, as every trip of its own does: PostgreSQL locks it
             AppendRows(place.log(head.token), ends, self._keep, len(rows), lease),
