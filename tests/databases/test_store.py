@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -29,7 +30,9 @@ from hocket._databases.store import (
 )
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC, BLOCKING, drive
+from hocket.budgets.opening import open_accounts
 from hocket.errors import InvalidInput, StoreError
+from hocket.rate_limiters.opening import open_store
 from hocket.testing import VirtualClock
 from tests.kit.stores import postgres_schema, redis_names
 
@@ -189,6 +192,19 @@ async def test_memory_forgets_what_has_outlived_its_time(virtual_clock: object, 
 def test_an_address_of_another_kind_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is no address of live answers"):
         open_state_store(address, "live answers")
+
+
+@pytest.mark.parametrize("address", ["rediss:/me:geheimnis@host", "me:geheimnis@host/db", 7])
+@pytest.mark.parametrize("what", ["live answers", "a limit", "a store of budgets"])
+def test_a_mistyped_address_does_not_show_its_password(what: str, address: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"address of {what}") as caught:
+        if what == "a limit":
+            open_store(address, "name")
+        elif what == "live answers":
+            open_state_store(address, what)
+        else:
+            open_accounts(address)
+    assert "geheimnis" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

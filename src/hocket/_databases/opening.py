@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 
 from hocket._databases.drivers import may_open_here
 from hocket._databases.store import MemoryStateStore, Operation, StateStore
-from hocket._databases.urls import parse_address
+from hocket._databases.urls import parse_shared_address
 from hocket._runtime.mode import Mode
-from hocket._secrets import MASK, redact_url
-from hocket.errors import InvalidInput
 
 __all__ = ["open_state_store"]
 
@@ -25,12 +23,7 @@ def open_state_store(address: str | None, what: str) -> StateStore:
     """
     if address is None:
         return MemoryStateStore()
-    kind, place = parse_address(address, what)
-    if kind == "file":
-        shown = (
-            redact_url(place) if "://" in place or "@" not in place else MASK
-        )  # a URL with a mistake has its password
-        raise InvalidInput(f"{shown!r} is no address of {what}: it is redis://…, postgresql://… or sqlite:///path")
+    kind, place = parse_shared_address(address, what)
 
     def open_place() -> StateStore:
         if kind == "redis":

@@ -5,10 +5,18 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from hocket._secrets import is_sensitive, redact_url
+from hocket._secrets import MASK, is_sensitive, redact_url
 from hocket.errors import InvalidInput
 
-__all__ = ["DatabaseAddress", "add_parameters", "check_path", "drop_secrets", "find_url_secrets", "parse_address"]
+__all__ = [
+    "DatabaseAddress",
+    "add_parameters",
+    "check_path",
+    "drop_secrets",
+    "find_url_secrets",
+    "parse_address",
+    "parse_shared_address",
+]
 
 _SCHEMES: dict[str, Literal["redis", "postgres"]] = {
     "redis": "redis",
@@ -52,6 +60,21 @@ def parse_address(url_or_path: str | os.PathLike[str], what: str) -> DatabaseAdd
     raise InvalidInput(
         f"{redact_url(address)!r} is no address of {what}: it is redis://…, postgresql://…, sqlite:///… or a path"
     )
+
+
+def parse_shared_address(address: str | os.PathLike[str], what: str) -> DatabaseAddress:
+    """Return what an address of a store means that processes share: of a database, and no path; see `parse_address`.
+
+    Raises:
+        InvalidInput: it is of another kind. The password in a URL with a mistake is not shown.
+    """
+    if not isinstance(address, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"an address of {what} is of type {type(address).__name__}; it is a text")
+    found = parse_address(address, what)
+    if found.kind == "file":
+        shown = redact_url(found.place) if "://" in found.place or "@" not in found.place else MASK
+        raise InvalidInput(f"{shown!r} is no address of {what}: it is redis://…, postgresql://… or sqlite:///path")
+    return found
 
 
 def check_path(path: str | os.PathLike[str], name: str) -> str:

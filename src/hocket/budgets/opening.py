@@ -5,12 +5,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hocket._databases.drivers import may_open_here
-from hocket._databases.urls import parse_address
+from hocket._databases.urls import parse_shared_address
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
 from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Verdict
 from hocket.budgets.memory import MemoryAccounts
-from hocket.errors import InvalidInput
 
 __all__ = ["LaterAccounts", "open_accounts"]
 
@@ -26,11 +25,7 @@ def open_accounts(address: str | os.PathLike[str] | None) -> AccountStore:
     """
     if address is None:
         return MemoryAccounts()
-    kind, place = parse_address(address, "a store of budgets")
-    if kind == "file":
-        raise InvalidInput(
-            f"{redact_url(place)!r} is no address of a store of budgets: it is redis://…, postgresql://… or sqlite:///path"
-        )
+    kind, place = parse_shared_address(address, "a store of budgets")
 
     def open_place() -> AccountStore:
         return _open(kind, place)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from hocket._databases.drivers import may_open_here
-from hocket._databases.urls import parse_address
+from hocket._databases.urls import parse_shared_address
 from hocket.errors import InvalidInput
 from hocket.rate_limiters.limits import RateLimits
 from hocket.rate_limiters.store import Exchange, ExchangeReply, Figures, Store
@@ -24,9 +24,7 @@ def open_store(address: str, name: str) -> Store:
     """
     if not name or "\0" in name:
         raise InvalidInput(f"name is {name!r}; it must be a text that names the limit")
-    kind, place = parse_address(address, "a limit")
-    if kind == "file":
-        raise InvalidInput(f"{place!r} is no address of a limit: it is redis://…, postgresql://… or sqlite:///path")
+    kind, place = parse_shared_address(address, "a limit")
 
     def open_place() -> Store:
         return _open(kind, place, name)

@@ -336,5 +336,7 @@ class LiveAnswers:
                     "the rest of the answer is no longer in the store: it has outlived its time, or was deleted"
                 )
             now = await self._find_head(place)
-            is_live = now is not None and now.token == head.token and now.is_running  # if it is not: its end is in the log
+            is_live = (
+                now is not None and now.token == head.token and now.is_running
+            )  # if it is not: its end is in the log
         return rows
