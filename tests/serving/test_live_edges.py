@@ -143,12 +143,12 @@ class SharedStore(StateStore):
 
 
 @pytest.fixture
-def open_live(monkeypatch: pytest.MonkeyPatch) -> Callable[[StateStore], LiveAnswers]:
+def open_live(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LiveAnswers]:
     """Open live answers over a store that a test has made."""
 
-    def open_store(store: StateStore) -> LiveAnswers:
+    def open_store(store: StateStore, **options: Any) -> LiveAnswers:
         monkeypatch.setattr("hocket.serving.live.answers.open_state_store", lambda *_: store)
-        return LiveAnswers()
+        return LiveAnswers(**options)
 
     return open_store
 
@@ -205,6 +205,21 @@ async def test_a_reader_that_is_behind_catches_up_soon(open_live: Any, virtual_c
         assert sum(count for log, count in counting.reads.items() if "silent" in log) < 10
         ends.set()
     assert (await read(follower)).count(b"event: end") == (await read(body)).count(b"event: end") == 1
+
+
+@pytest.mark.both_loops
+@pytest.mark.timeout(30)
+async def test_a_process_with_a_slow_store_hears_of_a_stop(open_live: Any, virtual_clock: Any) -> None:
+    """Also where answers are kept for a moment only."""
+    memory, ends = MemoryStateStore(), anyio.Event()
+    here, there = open_live(SharedStore(memory, seconds=1.5), keep=1), open_live(memory, keep=1)
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await ends.wait()
+
+    await here.start("chat", say())
+    assert await there.stop("chat")
 
 
 @pytest.mark.both_loops

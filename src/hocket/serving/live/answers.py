@@ -199,7 +199,7 @@ class LiveAnswers:
             run.stop()
             await run.is_over.wait()
             return True
-        await self._do(PutValue(place.stop_key(token), b"", self._keep))
+        await self._do(PutValue(place.stop_key(token), b"", self._runs.ttl))
         while head is not None and head.token == token and head.is_running:
             await clock.current().sleep(0.1)
             head = await self._find_head(place)
@@ -336,7 +336,6 @@ class LiveAnswers:
                     "the rest of the answer is no longer in the store: it has outlived its time, or was deleted"
                 )
             now = await self._find_head(place)
-            is_live = (
-                now is not None and now.token == head.token and now.is_running
-            )  # if it is not: its end is in the log
+            # Where it is over, its end is in the log: that is read once more.
+            is_live = now is not None and now.token == head.token and now.is_running
         return rows
