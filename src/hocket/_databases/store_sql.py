@@ -4,12 +4,14 @@ Parameters are written ``:name``; ``:now`` is the time, in seconds since 1970.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 from hocket._databases.store import (
     AppendRows,
     ClaimLease,
     GetOwner,
     GetValue,
+    Lease,
     Operation,
     PutValue,
     ReadRows,
@@ -68,22 +70,10 @@ OLD_LOGS = f"SELECT log FROM hocket_log WHERE ends_at <= :now ORDER BY ends_at, 
 
 
 def write_parameters(operation: Operation) -> dict[str, object]:
-    """Return the parameters of an operation's statement, but for the time."""
-    match operation:
-        case AppendRows(log, _, ttl, at, lease):
-            found: dict[str, object] = {"log": log, "ttl": ttl, "at": at}
-        case ReadRows(log, after, most):
-            return {"log": log, "after": after, "most": most}
-        case GetValue(key) | GetOwner(key):
-            return {"key": key}
-        case PutValue(key, value, ttl, lease):
-            found = {"key": key, "value": value, "ttl": ttl}
-        case ClaimLease(lease, seconds) | RenewLease(lease, seconds):
-            found = {"seconds": seconds}
-        case ReleaseLease(lease):
-            found = {}
+    """Return the parameters of an operation's statement, but for the time: its fields, and of its lease key and owner."""
+    lease: Lease | None = getattr(operation, "lease", None)
     key, owner = lease or ("", "")
-    return {**found, "lease": key, "owner": owner}
+    return {**{one.name: getattr(operation, one.name) for one in fields(operation)}, "lease": key, "owner": owner}
 
 
 def set_result(operation: Operation, count: int, rows: list[tuple[object, ...]]) -> None:
