@@ -37,7 +37,7 @@ from hocket.errors import AnswerBusy, AnswerLost, InvalidInput, StoreError
 from hocket.errors.hints import excerpt
 from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
 from hocket.serving.live.head import Head, LivePlace, LiveState
-from hocket.serving.live.reader import EventSource, StoredEvents
+from hocket.serving.live.reader import AnswerReader, StoredEventWriter
 from hocket.serving.live.run import LiveRun, number_events
 from hocket.serving.live.runs import BEAT, LiveRuns
 from hocket.serving.page_writer import StreamProtocol, check_id
@@ -148,9 +148,9 @@ class LiveAnswers:
         with Alarm() as alarm:
             alarm.set(self._ping)
             await run.has_begun.wait()
-        if run.refusal is not None:
+        if run.early_failure is not None:
             await run.is_over.wait()  # who asks again at once finds no answer running
-            raise run.refusal
+            raise run.early_failure
         return self._make_body(place, head, 0)
 
     async def follow(self, id: str, after: str | None = None) -> EventBody[bytes] | None:
@@ -315,8 +315,8 @@ class LiveAnswers:
 
     def _make_body(self, place: LivePlace, head: Head, after: int) -> EventBody[bytes]:
         writer = make_writer(head.protocol)
-        source = EventSource(partial(self._read_some, place, head, self._runs.find(head.token)), after)
-        return EventBody(source, StoredEvents(writer), self._ping, writer.headers)
+        source = AnswerReader(partial(self._read_some, place, head, self._runs.find(head.token)), after)
+        return EventBody(source, StoredEventWriter(writer), self._ping, writer.headers)
 
     async def _read_some(self, place: LivePlace, head: Head, run: LiveRun | None, after: int) -> Sequence[bytes]:
         """Return the rows behind the first ``after``, when there are any; none at the end."""

@@ -6,10 +6,10 @@ from hocket._runtime.clock import Alarm
 from hocket.serving.live.head import RUNNING
 from hocket.serving.page_writer import PageWriter
 
-__all__ = ["EventSource", "StoredEvents"]
+__all__ = ["AnswerReader", "StoredEventWriter"]
 
 
-class EventSource:
+class AnswerReader:
     """Reads the rows of an answer, from a place on.
 
     Args:
@@ -66,7 +66,7 @@ class EventSource:
         self._is_over, self._rows, self._error = True, (), None
 
 
-class StoredEvents:
+class StoredEventWriter:
     """Hands on events as they are stored; a failure is one of the reader's own."""
 
     def __init__(self, writer: PageWriter) -> None:

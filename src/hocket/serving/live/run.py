@@ -36,7 +36,7 @@ class LiveRun:
     Attributes:
         has_begun: set when it has said something, or has ended.
         is_over: set when nothing more comes of it here: its end is stored, or it is cut off.
-        refusal: what it failed of, before it said anything.
+        early_failure: what it failed of, before it said anything.
         is_cut: whether it is no longer this process's: its readers look into the store.
         cut_by: why, where the store is away.
         renewed_at: when its lease was renewed last.
@@ -56,7 +56,7 @@ class LiveRun:
         self.lease: Lease = place.lease(head.token)
         self.has_begun: anyio.Event = anyio.Event()
         self.is_over: anyio.Event = anyio.Event()
-        self.refusal: Exception | None = None
+        self.early_failure: Exception | None = None
         self.is_cut: bool = False
         self.cut_by: Exception | None = None
         self.renewed_at: float = 0.0
@@ -102,7 +102,7 @@ class LiveRun:
     def _fail(self, error: Exception) -> bytes:
         log_failure(error)
         if not self.has_begun.is_set():
-            self.refusal = error
+            self.early_failure = error
         return self._writer.fail(error)
 
     def _add(self, data: bytes, state: State = "running") -> None:
@@ -148,11 +148,6 @@ class LiveRun:
         """Whether there is something to store."""
         return bool(self._waiting)
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether it has said all, though that may not be stored."""
-        return not self.head.is_running
-
     def write_operations(self, ttl: float, keep: float) -> list[Operation]:
         """Return what stores the events that wait.
 
@@ -160,10 +155,11 @@ class LiveRun:
             ttl: seconds for which they are kept while the answer runs. keep: after its end.
         """
         log, rows = self.place.log(self.head.token), self._waiting.copy()
-        kept = keep if self.has_ended else None if self._rows else ttl
+        has_ended = not self.head.is_running  # it has said all
+        kept = keep if has_ended else None if self._rows else ttl
         self._append = AppendRows(log, rows, kept, len(self._rows), self.lease)
         operations: list[Operation] = [self._append]
-        if self.has_ended:
+        if has_ended:
             operations += [PutValue(self.place.key, self.head.write(), keep, self.lease), ReleaseLease(self.lease)]
         return operations
 

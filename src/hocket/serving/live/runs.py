@@ -118,7 +118,7 @@ class LiveRuns:
             return []
         run.kept_at = now
         log = AppendRows(run.place.log(run.head.token), [], self.ttl, 0, run.lease)
-        return [log] if run.has_ended else [log, PutValue(run.place.key, run.head.write(), self.ttl, run.lease)]
+        return [log, PutValue(run.place.key, run.head.write(), self.ttl, run.lease)] if run.head.is_running else [log]
 
     def _give_up(self, error: Exception) -> None:
         """Cut off the runs whose leases are over: another process may say that they are lost."""
