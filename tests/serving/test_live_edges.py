@@ -425,3 +425,31 @@ def test_an_answer_ends_with_its_loop() -> None:
 
     asyncio.run(begin())
     assert b"event: end" in asyncio.run(begin_again())
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("what", ["follow", "stop"])
+def test_the_next_loop_is_told_of_an_answer_that_ended_with_its_own(what: str, tmp_path: Path) -> None:
+    """As in a notebook, or in tests; whoever followed or stopped it waited for ever."""
+    live = LiveAnswers(f"sqlite:///{tmp_path / 'live.db'}")
+
+    async def say() -> AsyncGenerator[str, None]:
+        yield "a"
+        await anyio.sleep_forever()
+
+    async def begin() -> None:
+        await live.start("chat", say())
+        async with anyio.create_task_group() as following:
+            following.start_soon(read, await live.follow("chat"))
+            await anyio.sleep(0.1)
+            following.cancel_scope.cancel()
+
+    async def go_on() -> None:
+        if what == "stop":
+            assert await live.stop("chat")
+        told = await read(await live.follow("chat"))
+        assert told.count(b'"text":"a"') == told.count(b"event: error") == 1 and b"broke off" in told
+        assert await state_of(live) == "failed"
+
+    asyncio.run(begin())
+    asyncio.run(go_on())

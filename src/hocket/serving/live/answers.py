@@ -244,7 +244,9 @@ class LiveAnswers:
             raise InvalidInput(
                 "these LiveAnswers are at work in another event loop: make others with the same store for this one"
             )
-        self._loop = loop
+        if loop is not self._loop:
+            self._loop = loop
+            self._runs.move()
         return LivePlace(self.name, check_id("id", id, LONGEST_ID))
 
     async def _do(self, *operations: Operation) -> None:

@@ -125,6 +125,12 @@ class LiveRun:
             self._is_stopping = True
             spawn(self._stream.aclose)
 
+    def move(self) -> None:
+        """Have new events, for those who wait in another loop: the one in which it ran is over."""
+        self._has_grown = anyio.Event()
+        if not self.is_over.is_set():
+            self.is_over = anyio.Event()
+
     def cut(self, error: Exception | None = None) -> None:
         """Give it up: it is another process's now, or (``error``) its store is away. Nothing more of it is shown."""
         self.is_cut, self.cut_by = True, error

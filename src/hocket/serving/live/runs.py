@@ -52,6 +52,16 @@ class LiveRuns:
         run.renewed_at = run.kept_at = clock.current().now()
         self._runs[run.head.token] = run
         spawn(run.tell)
+        self._go_on()
+
+    def move(self) -> None:
+        """Go on in another loop, after the end of the one that was served: what was said in that is to be stored."""
+        for run in self._runs.values():
+            run.move()
+        if self._runs:
+            self._go_on()
+
+    def _go_on(self) -> None:
         if not self.is_at_work:
             self.is_at_work = True
             spawn(self._work)
