@@ -298,13 +298,13 @@ async def leave_running(store: StateStore, live: LiveAnswers) -> None:
 
 @pytest.mark.both_loops
 async def test_who_leaves_while_an_answer_is_ended_holds_nothing_up(open_live: Any, virtual_clock: Any) -> None:
-    """A reader goes, or is sent a ping, in the middle: the end is written, and the chat is free."""
+    """A page goes, or a reader is sent a ping, in the middle: the end is written, and the chat is free."""
     memory = MemoryStateStore()
     live: LiveAnswers = open_live(SharedStore(memory, seconds=1.0))
     await leave_running(memory, live)
     owner = GetOwner(live._find_place("chat").key)
     async with anyio.create_task_group() as leaving:
-        leaving.start_soon(read, await live.follow("chat"))
+        leaving.start_soon(live.follow, "chat")
         while owner.owner is None:
             await clock.current().sleep(0.1)
             await memory.do(ASYNC, [owner])

@@ -170,7 +170,7 @@ class LiveAnswers:
         place = self._find_place(id)
         if not isinstance(after, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # bytes of a header
             raise InvalidInput(f"after is {excerpt(after)}; it is the text of a Last-Event-ID, or None")
-        head = await self._read_head(place)
+        head = await self._find_head(place)
         if head is None:
             return None
         return self._make_body(place, head, await self._count_seen(place, head, after or ""))
@@ -191,7 +191,7 @@ class LiveAnswers:
             StoreUnavailable: the store cannot be reached.
         """
         place = self._find_place(id)
-        head = await self._read_head(place)
+        head = await self._find_head(place)
         if head is None or not head.is_running:
             return False
         token = head.token
@@ -252,11 +252,6 @@ class LiveAnswers:
     async def _do(self, *operations: Operation) -> None:
         await self._store.do(ASYNC, operations)
 
-    async def _read_head(self, place: LivePlace) -> Head | None:
-        found = GetValue(place.key)
-        await self._do(found)
-        return Head.read(found.value)
-
     async def _find_head(self, place: LivePlace) -> Head | None:
         """Return what is known of an answer; where its process is gone, its end is written before."""
         owner, found = GetOwner(place.key), GetValue(place.key)
@@ -267,7 +262,7 @@ class LiveAnswers:
         lease = place.lease(f"lost-{secrets.token_hex(6)}")
         with contextlib.suppress(AnswerBusy):  # somebody else is about it
             await ASYNC.run_shielded(self._take_over(place, lease, ReleaseLease(lease)))  # whoever leaves meanwhile
-        return await self._read_head(place)
+        return await self._find_head(place)
 
     async def _read_log(self, place: LivePlace, token: str) -> list[bytes]:
         found = ReadRows(place.log(token), most=10_000_000)

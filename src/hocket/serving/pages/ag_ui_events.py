@@ -84,9 +84,6 @@ class AGUIEvents(PartEvents):
         told = {"messageId": f"{self.id}-{id}", "toolCallId": id, "content": result.text, "role": "tool"}
         return [{"type": "TOOL_CALL_RESULT", **told}]
 
-    def ask_approval(self, call: ToolCall) -> Events:
-        return []  # the end says so
-
     def cite(self, id: str, source: CitedSource) -> Events:
         told = {"id": id, "title": source.title, **({"url": source.url} if source.url else {})}
         return [{"type": "CUSTOM", "name": "source", "value": told}]
@@ -96,9 +93,6 @@ class AGUIEvents(PartEvents):
 
     def show_inner(self, id: str, data: FieldsView) -> Events:
         return [{"type": "CUSTOM", "name": "agent", "value": data}]
-
-    def count_usage(self, usage: ModelUsage) -> Events:
-        return []  # the end says it
 
     def finish_run(self, reason: str, waiting: Sequence[ToolCall], usage: ModelUsage) -> Events:
         if waiting:

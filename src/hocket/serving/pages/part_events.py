@@ -86,9 +86,9 @@ class PartEvents(ABC):
     def give_result(self, id: str, result: ToolMessage, decision: DecisionKind | None) -> Events:
         """Tell the result of a call that was told."""
 
-    @abstractmethod
     def ask_approval(self, call: ToolCall) -> Events:
-        """Say that a call waits for a person."""
+        """Say that a call waits for a person; nothing, where the end says so."""
+        return ()
 
     @abstractmethod
     def cite(self, id: str, source: CitedSource) -> Events:
@@ -102,9 +102,9 @@ class PartEvents(ABC):
     def show_inner(self, id: str, data: FieldsView) -> Events:
         """Tell what an agent does that runs in a call of this ``id``."""
 
-    @abstractmethod
     def count_usage(self, usage: ModelUsage) -> Events:
-        """Tell what was used so far, once there is more of it."""
+        """Tell what was used so far, once there is more of it; nothing, where the end says it."""
+        return ()
 
     @abstractmethod
     def finish_run(self, reason: str, waiting: Sequence[ToolCall], usage: ModelUsage) -> Events:
