@@ -37,7 +37,7 @@ from hocket.errors import AnswerBusy, AnswerLost, InvalidInput, StoreError
 from hocket.errors.hints import excerpt
 from hocket.serving.event_body import PING_SECONDS, EventBody, as_stream, check_ping
 from hocket.serving.live.head import Head, LivePlace, LiveState
-from hocket.serving.live.reader import AnswerReader, StoredEventWriter
+from hocket.serving.live.reader import LiveReader, StoredEventWriter
 from hocket.serving.live.run import LiveRun, number_events
 from hocket.serving.live.runs import BEAT, LiveRuns
 from hocket.serving.page_writer import StreamProtocol, check_id
@@ -312,7 +312,7 @@ class LiveAnswers:
 
     def _make_body(self, place: LivePlace, head: Head, after: int) -> EventBody[bytes]:
         writer = make_writer(head.protocol)
-        source = AnswerReader(partial(self._read_some, place, head, self._runs.find(head.token)), after)
+        source = LiveReader(partial(self._read_some, place, head, self._runs.find(head.token)), after)
         return EventBody(source, StoredEventWriter(writer), self._ping, writer.headers)
 
     async def _read_some(self, place: LivePlace, head: Head, run: LiveRun | None, after: int) -> Sequence[bytes]:

@@ -6,10 +6,10 @@ from hocket._runtime.clock import Alarm
 from hocket.serving.live.head import RUNNING
 from hocket.serving.page_writer import PageWriter
 
-__all__ = ["AnswerReader", "StoredEventWriter"]
+__all__ = ["LiveReader", "StoredEventWriter"]
 
 
-class AnswerReader:
+class LiveReader:
     """Reads the rows of an answer, from a place on.
 
     Args:
