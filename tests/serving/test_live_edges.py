@@ -12,7 +12,16 @@ import redis
 from hypothesis import assume, given, settings, strategies as st
 
 from hocket import FakeListChatModel
-from hocket._databases.store import AppendRows, GetOwner, MemoryStateStore, Operation, PutValue, ReadRows, StateStore
+from hocket._databases.store import (
+    AppendRows,
+    ClaimLease,
+    GetOwner,
+    MemoryStateStore,
+    Operation,
+    PutValue,
+    ReadRows,
+    StateStore,
+)
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC, Mode
 from hocket.errors import InvalidInput, StoreUnavailable, StreamTruncated
@@ -287,13 +296,34 @@ async def test_a_store_that_fails_in_an_unknown_way_ends_no_answer_at_once(open_
     assert b"event: error" in await read(body)
 
 
-async def leave_running(store: StateStore, live: LiveAnswers) -> None:
-    """Have a store say that an answer is running whose process is gone."""
+async def leave_running(store: StateStore, live: LiveAnswers, seconds: float = 0.0) -> None:
+    """Have a store say that an answer is running whose process is gone; its lease is over after so many seconds."""
     here = Head("token", "hocket", 0.0)
     place = live._find_place("chat")
     rows = number_events(b"data: a\n\n", here.token, 0)
-    operations = [PutValue(place.key, here.write(), 60), AppendRows(place.log(here.token), rows, 60)]
+    operations: list[Operation] = [PutValue(place.key, here.write(), 60), AppendRows(place.log(here.token), rows, 60)]
+    if seconds:
+        operations.insert(0, ClaimLease(place.lease(here.token), seconds))
     await store.do(ASYNC, operations)
+
+
+@pytest.mark.both_loops
+async def test_all_readers_of_a_lost_answer_are_told_at_once(open_live: Any, virtual_clock: Any) -> None:
+    """With a few trips to the store, however many they are: each made three of its own."""
+    memory, told = MemoryStateStore(), list[bytes]()
+    live: LiveAnswers = open_live(counting := SharedStore(memory))
+    await leave_running(memory, live, seconds=3)
+
+    async def follow() -> None:
+        told.append(await read(await live.follow("chat")))
+
+    async with anyio.create_task_group() as reading:
+        for _ in range(200):
+            reading.start_soon(follow)
+        await clock.current().sleep(1)
+        counting.trips = 0
+    assert len(told) == 200 and told[0].count(b'"answer_lost"') == 1 and len({*told}) == 1
+    assert counting.trips < 50
 
 
 @pytest.mark.both_loops

@@ -32,6 +32,7 @@ from hocket._databases.store import (
 )
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
+from hocket._runtime.detached import spawn
 from hocket._runtime.mode import ASYNC
 from hocket.errors import AnswerBusy, AnswerLost, InvalidInput, StoreError
 from hocket.errors.hints import excerpt
@@ -108,6 +109,7 @@ class LiveAnswers:
         self._ping = ping
         self._runs = LiveRuns(self._store, self._lease, self._keep)
         self._follower = LogFollower(self._store)
+        self._asked: dict[LivePlace, _AskedHead] = {}
         self._loop: object = None  # that uses it
 
     # -- what a service does
@@ -264,6 +266,25 @@ class LiveAnswers:
             await ASYNC.run_shielded(self._take_over(place, lease, ReleaseLease(lease)))  # whoever leaves meanwhile
         return await self._find_head(place)
 
+    async def _find_head_together(self, place: LivePlace) -> Head | None:
+        """As `_find_head`, once for all readers of this process who ask meanwhile: there may be thousands."""
+        if (asked := self._asked.get(place)) is None:
+            asked = self._asked[place] = _AskedHead()
+            spawn(partial(self._ask, place, asked))
+        await asked.is_there.wait()
+        if asked.error is not None:
+            raise asked.error
+        return asked.head
+
+    async def _ask(self, place: LivePlace, asked: "_AskedHead") -> None:
+        try:
+            asked.head = await self._find_head(place)
+        except Exception as error:  # of whatever kind: those who wait have to be told
+            asked.error = error
+        finally:
+            del self._asked[place]
+            asked.is_there.set()
+
     async def _read_log(self, place: LivePlace, token: str) -> list[bytes]:
         found = ReadRows(place.log(token), most=10_000_000)
         await self._do(found)
@@ -332,7 +353,16 @@ class LiveAnswers:
                 raise AnswerLost(
                     "the rest of the answer is no longer in the store: it has outlived its time, or was deleted"
                 )
-            now = await self._find_head(place)
+            now = await self._find_head_together(place)
             # Where it is over, its end is in the log: that is read once more.
             is_live = now is not None and now.token == head.token and now.is_running
         return rows
+
+
+class _AskedHead:
+    """A head for which readers wait together."""
+
+    def __init__(self) -> None:
+        self.is_there = anyio.Event()
+        self.head: Head | None = None
+        self.error: Exception | None = None
