@@ -5,14 +5,22 @@ from typing import Any
 
 import pytest
 
-from hocket import ScriptedChatModel
+from hocket import ScriptedChatModel, Turn
 from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.messages.roles import calls_of
 from hocket.serving import openai_app
+from hocket.serving.gateway.chat_reply import CHAT
 from hocket.serving.gateway.completions import COMPLETIONS
+from hocket.serving.gateway.exchange import GatewayLimits, GatewayService
+from hocket.serving.gateway.face import AnswerRequest
 from hocket.serving.gateway.messages_request import read_messages_request
+from hocket.serving.gateway.metrics import GatewayMetrics
+from hocket.serving.gateway.model_exchange import ModelExchange
 from hocket.serving.gateway.responses_request import read_responses_request
-from tests.serving.conftest import send
+from hocket.serving.gateway.served_models import ServedModels
+from hocket.serving.refusals import Refusal
+from tests.kit import RawClient, body
+from tests.serving.conftest import HEADERS, send
 
 MESSAGES: dict[str, Any] = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "hi"}]}
 RESPONSES: dict[str, Any] = {"model": "m", "input": "hi"}
@@ -128,6 +136,40 @@ async def test_a_completion_is_written():
     assert events[-1]["choices"][0]["finish_reason"] == "stop" and text.endswith("data: [DONE]\n\n")
 
 
+async def test_a_completion_that_calls_a_tool_ends_in_one_way():
+    """Whole and in pieces: the text is not all that the model wants to say."""
+    turn = Turn(text="Well.", tool_calls=[{"name": "add", "args": {}}], metadata={"finish_reason": "stop"})
+    app = openai_app({"m": ScriptedChatModel(script=[turn] * 2)})
+    whole = (await send(app, "POST", "/v1/completions", json=COMPLETION)).json()
+    text = (await send(app, "POST", "/v1/completions", json={**COMPLETION, "stream": True})).text
+    last = [json.loads(line[6:]) for line in text.split("\n\n") if line.startswith("data: {")][-1]
+    assert whole["choices"][0]["finish_reason"] == last["choices"][0]["finish_reason"] == "tool_calls"
+
+
+async def test_a_reader_that_fails_is_told_and_logged(caplog: pytest.LogCaptureFixture):
+    """As any other failure of the gateway's own: what was not foreseen is no bare error of the application."""
+
+    def read(body: bytes) -> AnswerRequest:
+        raise TypeError("unhashable type: 'list'")
+
+    limits = GatewayLimits(None, 10_000_000, None, False, False)
+    service = GatewayService(ServedModels({"m": ScriptedChatModel(script=[])}), limits, GatewayMetrics())
+    for size in (10, 200_000):  # in the loop, and in a thread
+        client = RawClient(body(b"x" * size))
+        with pytest.raises(Refusal) as refused:
+            await ModelExchange(CHAT._replace(read=read), service, {}, []).run(HEADERS, client.receive, client.send)
+        assert refused.value.message == "the request failed" and "unhashable" in caplog.text
+        caplog.clear()
+
+
+def said(block: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": [block]}
+
+
+def result(**fields: Any) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", **fields}]}
+
+
 BAD: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"max_tokens": None}, "max_tokens is missing"),
     ("/v1/messages", {"messages": []}, "messages is []"),
@@ -136,12 +178,25 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"messages": [{"role": "user"}]}, "messages[0] is"),
     ("/v1/messages", {"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0] is 5"),
     ("/v1/messages", {"messages": [{"role": "user", "content": 5}]}, "messages[0].content is 5"),
+    ("/v1/messages", {"messages": [said({"type": []})]}, "messages[0].content[0].type is []"),
+    ("/v1/messages", {"messages": [result(content=[{"type": {}}])]}, "messages[0].content[0].content[0].type is {}"),
+    ("/v1/messages", {"messages": [result(content=[5])]}, "messages[0].content[0].content[0] is 5"),
+    ("/v1/messages", {"messages": [result(content=5)]}, "messages[0].content[0].content is 5"),
+    ("/v1/messages", {"messages": [result(content={"type": "text"})]}, "messages[0].content[0].content is {"),
+    ("/v1/messages", {"messages": [result(tool_use_id=[])]}, "messages[0].content[0].tool_use_id is []"),
+    ("/v1/messages", {"messages": [said({"type": "thinking", "thinking": 5})]}, "messages[0].content[0].thinking is 5"),
+    ("/v1/messages", {"messages": [said({"type": "tool_use", "name": {}})]}, "messages[0].content[0].name is {}"),
+    ("/v1/messages", {"system": [{"type": "text", "text": 5}]}, "system[0].text is 5"),
     ("/v1/messages", {"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0] is"),
     ("/v1/messages", {"tools": [5]}, "tools[0] is 5"),
     ("/v1/messages", {"tools": [{"name": "a"}], "tool_choice": {"type": "tool"}}, "tool_choice is"),
     ("/v1/messages", {"output_config": {"format": {"type": "grammar"}}}, "output_config.format is"),
     ("/v1/messages", {"stop_sequences": 5}, "stop_sequences is 5"),
-    ("/v1/responses", {"input": [{"type": [], "role": "user", "content": "x"}]}, "input[0] is"),
+    ("/v1/responses", {"input": [{"type": [], "role": "user", "content": "x"}]}, "input[0].type is []"),
+    ("/v1/responses", {"input": [{"type": "function_call", "call_id": 5}]}, "input[0].call_id is 5"),
+    ("/v1/responses", {"input": [{"type": "function_call", "arguments": {}}]}, "input[0].arguments is {}"),
+    ("/v1/responses", {"input": [{"type": "reasoning", "encrypted_content": []}]}, "input[0].encrypted_content is []"),
+    ("/v1/responses", {"input": [{"role": "assistant", "content": [{"type": []}]}]}, "input[0].content[0].type is []"),
     ("/v1/responses", {"input": [{"type": "reasoning", "summary": [5]}, 5]}, "input[1] is 5"),
     ("/v1/messages", {"retry": 3}, "there is no field 'retry'"),
     ("/v1/messages", {"extra_body": {}}, "there is no field 'extra_body'"),
@@ -155,7 +210,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/responses", {"input": [{"type": "item_reference", "id": "x"}]}, "with store: false: nothing is kept here"),
     ("/v1/responses", {"input": [{"type": "web_search_call", "id": "x"}]}, "input[0] is"),
     ("/v1/responses", {"input": [{"type": "function_call_output", "output": "1"}]}, "input[0].call_id is None"),
-    ("/v1/responses", {"input": [{"role": "user", "content": [5]}]}, "input[0].content is"),
+    ("/v1/responses", {"input": [{"role": "user", "content": [5]}]}, "input[0].content[0] is 5"),
     ("/v1/responses", {"previous_response_id": "resp_1"}, "send the whole conversation in input"),
     ("/v1/responses", {"conversation": "conv_1"}, "conversation is not served"),
     ("/v1/responses", {"background": True}, "background is not served"),
@@ -167,6 +222,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/completions", {"n": 2}, "n is 2"),
     ("/v1/completions", {"messages": []}, "there is no field 'messages'"),
     ("/v1/completions", {"echo": True}, "echo is True"),
+    ("/v1/completions", {"max_tokens": [5]}, "max_tokens is [5]"),
 ]
 
 

@@ -300,7 +300,7 @@ def find_unreadable_part(content: Iterable[object], profile: Mapping[str, Any]) 
         if not isinstance(part, Mapping):
             continue
         fields = cast("Mapping[str, object]", part)
-        key = "pdf_inputs" if fields.get("mime_type") == "application/pdf" else _INPUTS.get(fields.get("type"), "")
+        key = "pdf_inputs" if fields.get("mime_type") == "application/pdf" else _INPUTS.get(str(fields.get("type")), "")
         if profile.get(key) is False:
             return str(fields["type"]), key
     return None

@@ -109,8 +109,8 @@ def _parse_dict(choice: Mapping[str, object]) -> ToolChoice | None:
             name for tool in cast("Sequence[object]", tools) if (name := _name_of_reference(tool)) is not None
         )
         return ToolChoice(ToolChoiceKind.SUBSET, names, cast("Mapping[str, object]", allowed).get("mode") != "auto")
-    if kind in _WORDS and len(choice.keys() - {"disable_parallel_tool_use"}) == 1:
-        return _WORDS[cast(str, kind)]
+    if isinstance(kind, str) and kind in _WORDS and len(choice.keys() - {"disable_parallel_tool_use"}) == 1:
+        return _WORDS[kind]
     name = _name_of_reference(choice)
     return None if name is None else ToolChoice(ToolChoiceKind.ONE, (name,), must_call=True)
 

@@ -81,9 +81,8 @@ def _read_options(fields: FieldsView) -> Fields:
     options = read_options(fields, _READ_HERE)
     if (stop := find_stop(fields)) is not None:
         options["stop"] = stop
-    for name in ("max_tokens", "max_completion_tokens"):
-        if (limit := find_field(fields, name, int, "a whole number")) is not None:
-            options["max_tokens"] = limit
+    if (limit := find_field(fields, "max_completion_tokens", int, "a whole number")) is not None:
+        options["max_tokens"] = limit
     form = cast("Fields | None", find_field(fields, "response_format", dict, "an object"))
     match form:
         case {"type": "text"}:

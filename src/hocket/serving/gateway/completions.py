@@ -9,6 +9,7 @@ from typing import cast
 from hocket._runtime.clock import new_run_id
 from hocket.messages import AIMessage
 from hocket.messages.content import Fields, FieldsView
+from hocket.messages.roles import calls_of_reply
 from hocket.serving.gateway.chat_reply import CompletionWriter, write_usage
 from hocket.serving.gateway.face import AnswerRequest, Face, Said, find_finish
 from hocket.serving.gateway.fields import find_field, find_stop, read_object, refuse_field, require_field
@@ -69,12 +70,13 @@ def _write(said: Said, request: AnswerRequest) -> bytes:
         InvalidReply: the model's server says that the answer failed.
     """
     message = AIMessage(said) if isinstance(said, str) else said
+    finish = find_finish(message.response_metadata, called=bool(calls_of_reply(message)))
     body: Fields = {
         "id": f"cmpl-{new_run_id().hex}",
         "object": "text_completion",
         "created": int(time.time()),
         "model": request.model,
-        "choices": [_make_choice(message.text, find_finish(message.response_metadata, called=False))],
+        "choices": [_make_choice(message.text, finish)],
     }
     if message.usage_metadata:
         body["usage"] = write_usage(message.usage_metadata)

@@ -7,7 +7,8 @@ a status.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -109,7 +110,8 @@ class GatewayExchange(ABC, Generic[Request]):
         body = await receive_json(headers, receive, self._limits.max_body)
         if body is None:
             return
-        request = await ASYNC.call_sync(self._read, body) if len(body) > _LARGE else self._read(body)
+        with self._explain_failures():
+            request = await ASYNC.call_sync(self._read, body) if len(body) > _LARGE else self._read(body)
         self._models.check(request.model)
         started = time.monotonic()
         self._metrics.in_progress += 1
@@ -118,7 +120,8 @@ class GatewayExchange(ABC, Generic[Request]):
             if most is not None and self._metrics.in_progress > most:
                 message = f"{most} requests are under way, and no more are taken at once"
                 raise Refusal(status=429, message=message, code="rate_limit_exceeded", retry_after=1)
-            await run_for_client(receive, partial(self._try, request, send))
+            with self._explain_failures(request):
+                await run_for_client(receive, partial(self._answer, request, send))
         except Refusal as refusal:
             self._status = refusal.status
             raise
@@ -126,16 +129,17 @@ class GatewayExchange(ABC, Generic[Request]):
             self._metrics.in_progress -= 1
             self._metrics.count(request.model, self._status, time.monotonic() - started)
 
-    async def _try(self, request: Request, send: Send) -> None:
+    @contextmanager
+    def _explain_failures(self, request: Request | None = None) -> Generator[None]:
         try:
-            await self._answer(request, send)
+            yield
         except Refusal:
             raise
         except Exception as error:  # of whatever kind: a server has to answer
             raise self._explain(error, request) from None
 
-    def _explain(self, error: Exception, request: Request) -> Refusal:
-        """Return what a client is told of a failure; what it is not told is logged."""
+    def _explain(self, error: Exception, request: Request | None) -> Refusal:
+        """Return what a client is told of a failure; what it is not told is logged. No request: it could not be read."""
         refusal = explain_failure(error, in_full=self._limits.upstream_errors)
         if refusal.status >= 500 or refusal.message == refusal.words:
             log_failure(error)

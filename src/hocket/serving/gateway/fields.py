@@ -1,6 +1,6 @@
 """The fields of a request that a stranger has sent, each read as what it has to be, or refused by its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar, cast
 
@@ -10,9 +10,28 @@ from hocket.errors.hints import excerpt
 from hocket.messages.content import Fields, FieldsView
 from hocket.serving.refusals import Refusal
 
-__all__ = ["find_field", "find_stop", "is_list_of", "read_object", "read_tools", "refuse_field", "require_field"]
+__all__ = [
+    "check_part",
+    "check_parts",
+    "find_field",
+    "find_stop",
+    "is_list_of",
+    "read_object",
+    "read_tools",
+    "refuse_field",
+    "require_field",
+]
 
 T = TypeVar("T")
+
+_TEXTS = (
+    *("type", "id", "name", "text", "tool_use_id", "call_id", "thinking", "signature", "data"),
+    *("arguments", "encrypted_content"),
+)
+"""Fields of parts that are texts, wherever they stand. What is given to a call (``input``) may be anything."""
+_INSIDE = ("content", "source", "output")
+"""Fields of parts that may hold parts: a list, or, but for the results of tools, one."""
+_HAVE_LISTS = frozenset({"tool_result", "message"})
 
 
 def read_object(body: bytes) -> Fields:
@@ -33,6 +52,34 @@ def read_object(body: bytes) -> Fields:
 def refuse_field(name: str, value: object, expected: str) -> Refusal:
     """Return what is told of a field that is not what it has to be."""
     return Refusal(status=400, message=f"{name} is {excerpt(value)}; it is {expected}", param=name)
+
+
+def check_parts(parts: Iterable[object], place: str) -> None:
+    """Refuse what is no part of a content; see `check_part`."""
+    for at, part in enumerate(parts):
+        check_part(part, f"{place}[{at}]")
+
+
+def check_part(part: object, place: str) -> None:
+    """Refuse a part that is none, or says by a number or a list what is a text; parts inside it are looked at, too.
+
+    Raises:
+        Refusal: it names the place.
+    """
+    fields: FieldsView = cast(Fields, part) if isinstance(part, dict) else {}
+    if "type" not in fields:
+        raise refuse_field(place, part, "an object with a type")
+    for name in _TEXTS:
+        if not isinstance(value := fields.get(name, ""), str) and (value is not None or name == "type"):
+            raise refuse_field(f"{place}.{name}", value, "a text")
+    for name in _INSIDE:
+        inner: object = fields.get(name)
+        if isinstance(inner, list):
+            check_parts(cast("list[object]", inner), f"{place}.{name}")
+        elif isinstance(inner, dict) and fields["type"] not in _HAVE_LISTS:
+            check_part(cast(Fields, inner), f"{place}.{name}")
+        elif not isinstance(inner, str | None):
+            raise refuse_field(f"{place}.{name}", inner, "a text, or a list of parts")
 
 
 def find_field(fields: FieldsView, name: str, kind: type[T], expected: str) -> T | None:

@@ -7,13 +7,20 @@ models understand (``thinking``, ``cache_control`` ...) goes to them, and is lef
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from hocket.errors.hints import excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import Content
 from hocket.messages.content import Fields, FieldsView
 from hocket.serving.gateway.carried_reasoning import carries_reasoning, restore_reasoning
 from hocket.serving.gateway.face import AnswerRequest
-from hocket.serving.gateway.fields import find_field, find_stop, read_object, read_tools, refuse_field, require_field
+from hocket.serving.gateway.fields import (
+    check_parts,
+    find_field,
+    find_stop,
+    read_object,
+    read_tools,
+    refuse_field,
+    require_field,
+)
 from hocket.serving.gateway.options import find_spare, read_options
 from hocket.serving.refusals import Refusal
 
@@ -144,13 +151,7 @@ def _read_content(content: object, place: str) -> Content:
         return content
     if not isinstance(content, list):
         raise refuse_field(place, content, "a text, or a list of blocks")
-    for at, block in enumerate(cast("list[object]", content)):
-        match block:
-            case {"type": "text", "text": str()} | {"type": str()}:
-                pass
-            case _:
-                message = f"{place}[{at}] is {excerpt(block)}; it is a block with a type"
-                raise Refusal(status=400, message=message, param=f"{place}[{at}]")
+    check_parts(cast("list[object]", content), place)
     return cast("list[str | Fields]", content)
 
 

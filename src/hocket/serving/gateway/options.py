@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from hocket.language_models.call_parts import NOT_SENT
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
-from hocket.serving.gateway.fields import refuse_field
+from hocket.serving.gateway.fields import find_field, refuse_field
 from hocket.serving.refusals import Refusal
 
 __all__ = ["AMBIGUOUS", "find_spare", "read_options"]
@@ -57,6 +57,7 @@ def read_options(fields: FieldsView, elsewhere: Collection[str]) -> Fields:
     for name in _COUNTS:
         if type(count := options.pop(name, 1)) is not int or count != 1:
             raise refuse_field(name, count, "1 here: ask again for a further answer")
+    find_field(options, "max_tokens", int, "a whole number")  # some models are asked in another way for long answers
     return options
 
 

@@ -16,7 +16,7 @@ from hocket.messages.formats import read_block
 from hocket.remote.message_parts import keep_standard
 from hocket.serving.gateway.carried_reasoning import carries_reasoning, restore_reasoning
 from hocket.serving.gateway.face import AnswerRequest
-from hocket.serving.gateway.fields import find_field, read_object, read_tools, refuse_field, require_field
+from hocket.serving.gateway.fields import check_part, find_field, read_object, read_tools, refuse_field, require_field
 from hocket.serving.gateway.options import find_spare, read_options
 from hocket.serving.refusals import Refusal
 
@@ -153,9 +153,8 @@ def _check_item(item: object, place: str) -> Fields:
         case {"type": "item_reference"}:
             expected = "an item itself, as many clients send it with store: false: nothing is kept here to refer to"
             raise refuse_field(place, item, expected)
-        case {"type": str()}:
-            return cast(Fields, item)
-        case {"role": str()} if "type" not in cast(Fields, item):
+        case {"type": _} | {"role": str()}:
+            check_part({"type": "message", **cast(Fields, item)}, place)
             return cast(Fields, item)
         case _:
             raise refuse_field(place, item, "an item with a type, or a message with a role")
@@ -227,11 +226,7 @@ def _read_content(content: object, place: str) -> Content:
             return content
         case [{"type": "input_text", "text": str(text)}]:
             return text
-        case list() if all(map(_is_part, cast("list[object]", content))):
+        case list():
             return cast("list[str | Fields]", content)
         case _:
             raise refuse_field(place, content, "a text, or a list of parts with a type")
-
-
-def _is_part(part: object) -> bool:
-    return isinstance(part, dict) and isinstance(cast(Fields, part).get("type"), str)
