@@ -92,6 +92,26 @@ async def test_an_option_that_is_taken_is_sent(gpt: Server):
     assert gpt.requests[-1].json.items() >= {"presence_penalty": 0, "store": False}.items()
 
 
+async def test_an_option_of_the_operators_is_no_fault_of_the_clients(gpt: Server, caplog: pytest.LogCaptureFixture):
+    """It cannot leave it out: the service is misconfigured, and the log says how."""
+    model = ChatOpenAI(model="gpt-4o", base_url=gpt.url, api_key="a-key-of-theirs")
+    for bound in (model.bind(top_k=3), model.bind(no_such_option=3)):
+        response = await send(openai_app({"m": bound}, unsupported="drop"), "POST", CHAT, json=question(seed=1))
+        assert (response.status_code, response.json()["error"]["code"]) == (500, "misconfigured"), response.text
+        assert response.headers["x-should-retry"] == "false"
+    assert "top_k" in caplog.text and "no_such_option" in caplog.text and not gpt.requests
+
+
+@pytest.mark.parametrize("kind", [[], {}, 5])
+async def test_an_odd_type_is_a_fault_of_the_request(claude: Server, kind: object):
+    """Also where only the model knows which types there are."""
+    tool = {"type": "function", "function": {"name": "add", "parameters": {}}}
+    messages = [{"role": "user", "content": [{"type": kind}]}]
+    for fields in ({"messages": messages}, {"tools": [tool], "tool_choice": {"type": kind}}):
+        response = await send(make_app(claude), "POST", CHAT, json=question() | fields)
+        assert response.status_code == 400 and not claude.requests, response.text
+
+
 def test_errors_name_the_options():
     """So that whoever asks can leave them out."""
     model = ChatAnthropic(model="claude-sonnet-4-5", api_key="a-key-of-theirs")

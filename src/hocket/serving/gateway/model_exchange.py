@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 
 from hocket._asgi import Header, Send
 from hocket._pipeline.answer import CACHE_HIT
-from hocket.errors import UnknownOption, Unsupported
+from hocket.errors import InvalidHook, UnknownOption, Unsupported
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import FieldsView
@@ -164,10 +164,12 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
             return [PASSED]
         return [(DROPPED, ", ".join(sorted(self._dropped)).encode())] if self._dropped else []
 
-    def _explain(self, error: Exception, request: AnswerRequest) -> Refusal:
-        options = sorted(error.options) if isinstance(error, Unsupported | UnknownOption) else ()
-        if not options:
+    def _explain(self, error: Exception, request: AnswerRequest | None) -> Refusal:
+        if request is None or not isinstance(error, Unsupported | UnknownOption) or not error.options:
             return super()._explain(error, request)
+        options = sorted(frozenset(error.options) & (request.options.keys() | request.tools.keys()))
+        if not options:  # nor may a client leave them out: the operator has given them
+            return super()._explain(InvalidHook(f"the model {request.model!r} is given an option: {error}"), request)
         # In words for somebody who writes requests, and not programs with hocket.
         message = f"the model {request.model!r} takes no {', '.join(options)}; leave it out of the request"
         return Refusal(status=400, message=message, param=options[0], code="unsupported")
