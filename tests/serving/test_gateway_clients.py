@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from hocket import ScriptedChatModel
-from hocket.budgets import Budget
+from hocket import ChatPromptTemplate, ScriptedChatModel, create_agent
+from hocket.budgets import Budget, spending
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import InvalidInput
-from hocket.providers.openai import ChatOpenAI
+from hocket.prices import Price, set_prices
+from hocket.providers.openai import ChatOpenAI, OpenAIEmbeddings
 from hocket.serving import openai_app
 from hocket.testing.server import Server
 from tests.serving.conftest import KEY, question, send
@@ -71,6 +72,50 @@ async def test_each_tenant_has_its_budget(gpt: Server):
         for key in ("a-key-of-red", "a-key-of-red", "a-key-of-red", "a-key-of-blue")
     ]
     assert statuses == [200, 429, 429, 200]
+
+
+def unpriced(**fields: Any) -> ChatOpenAI:
+    return ChatOpenAI(model="of-no-price", api_key="a-key-of-theirs", **fields)
+
+
+def as_tool(agent: Any) -> Any:
+    return create_agent(ScriptedChatModel(script=[]), [agent.as_tool("helper", "Helps.")])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda model: model,
+        lambda model: model.bind(temperature=0).with_retry(),
+        lambda model: ScriptedChatModel(script=[]).with_fallbacks([model]),
+        lambda model: ChatPromptTemplate.from_template("{x}") | model,
+        lambda model: create_agent(model),
+        lambda model: as_tool(create_agent(model)),
+        lambda model: OpenAIEmbeddings(model="of-no-price", api_key="a-key-of-theirs", budget=model.budget),
+    ],
+    ids=["a model", "bound", "a fallback", "a chain", "an agent", "a tool", "embeddings"],
+)
+def test_a_budget_over_a_model_without_a_price_is_refused(make: Any):
+    """When the service is made, and not at each request, wherever the model is."""
+    budgets = [Budget(tokens=5), Budget("5", name="of the team")]
+    with pytest.raises(InvalidInput) as refused:
+        openai_app({"m": make(unpriced(budget=budgets))})
+    words = "models['m']: the budget 'of the team' is in US dollars, and the price of 'openai:of-no-price' is not known"
+    assert str(refused.value).startswith(words) and "set_prices({'openai:of-no-price': Price" in str(refused.value)
+    with spending("5"), pytest.raises(InvalidInput, match="the budget 'spending' is in US dollars"):
+        openai_app({"m": make(unpriced())})
+    openai_app({"m": make(unpriced(budget=Budget("5", unpriced="ignore")))})
+
+
+def test_what_is_priced_when_it_is_asked_is_served():
+    """A price may be said by the program; and a binding may give another name."""
+    app = {"m": unpriced(budget=Budget("5"))}
+    set_prices({"of-no-price": Price(1, 2)})
+    try:
+        openai_app(app)
+    finally:
+        set_prices({"of-no-price": None})
+    openai_app({"m": app["m"].bind(model="gpt-5.2").with_retry()})
 
 
 async def test_a_page_of_another_origin():

@@ -13,6 +13,7 @@ from hocket.errors import Unpriceable
 from hocket.messages import UsageMetadata
 from hocket.prices import Price
 from hocket.prices.batch import price_attempt
+from hocket.prices.lookup import identify_model, price_of
 from hocket.prices.money import to_units
 
 __all__ = ["BudgetReserver"]
@@ -63,13 +64,33 @@ class BudgetReserver:
     async def _find_price(self, attempt: Attempt) -> Price | None:
         return None if self.budget.bookkeeper.limit.usd is None else await price_attempt(attempt)
 
+    def check_model(self, model: object) -> None:
+        """Check that a model may be asked under the budget at all: that its price is known, if it has to be.
+
+        Raises:
+            Unpriceable: it is not.
+        """
+        if self._needs_prices and price_of(model) is None:
+            named = identify_model(model)
+            full = f"{named.provider}:{named.name}"
+            raise Unpriceable(
+                f"the budget {self.budget.bookkeeper.name!r} is in US dollars, and the price of {full!r} is not known, so "
+                "each request would be held back: have it looked up, `pip install 'hocket[prices]'`, say it before, "
+                f"set_prices({{{full!r}: Price('1.25', 10)}}), or let such models pass, Budget(..., unpriced='ignore')",
+                model=named.name,
+            )
+
+    @property
+    def _needs_prices(self) -> bool:
+        return self.budget.bookkeeper.limit.usd is not None and self.budget.unpriced == "raise"
+
     def check_price(self, attempt: Attempt, price: Price | None) -> None:
         """Check that what an attempt costs is known, if it has to be.
 
         Raises:
             Unpriceable: it is not.
         """
-        if price is not None or self.budget.bookkeeper.limit.usd is None or self.budget.unpriced == "ignore":
+        if price is not None or not self._needs_prices:
             return
         name = f"{attempt.provider}:{attempt.model}"
         what, said = f"the price of {name!r}", "Price('1.25', 10)"

@@ -140,6 +140,7 @@ _IN_PYTHON = (
     (r"\. Do its answers still hold\? Then version='.*?' goes on", ""),
     (r"\bmax_consecutive_failures=", "--max-consecutive-failures "),
     (r"\bset_prices\(\{.*?\}\), have", "--price 1.25,10, or have"),
+    (r", say it before, set_prices\(\{.*?\}\)", ""),
     (r",? or let such (models|calls) pass, Budget\(.*?\)", ""),
     (r"^usd is\b", "--budget is"),
     (r"^out is\b", "--out is"),

@@ -83,22 +83,22 @@ def run(arguments: argparse.Namespace) -> None:
         models |= further
     if not models:
         raise InvalidInput("there is nothing to serve: name a MODEL, --agent or --embeddings")
-    app = openai_app(
-        models,
-        keys=keys,
-        max_concurrency=arguments.max_concurrency,
-        metrics=arguments.metrics,
-        upstream_errors=arguments.upstream_errors,
-        unsupported=arguments.unsupported,
-        cors=arguments.cors,
-        page=arguments.page,
-    )
 
     def describe(url: str) -> str:
         page = f", a page at {url}/page/" if arguments.page else ""
         return f"{', '.join(models)} at {url}/v1{page}; Ctrl-C ends it"
 
     with budget:
+        app = openai_app(
+            models,
+            keys=keys,
+            max_concurrency=arguments.max_concurrency,
+            metrics=arguments.metrics,
+            upstream_errors=arguments.upstream_errors,
+            unsupported=arguments.unsupported,
+            cors=arguments.cors,
+            page=arguments.page,
+        )
         run_app(app, arguments.host, arguments.port, describe)
 
 

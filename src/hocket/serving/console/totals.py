@@ -1,13 +1,11 @@
 """What the ledgers of a gateway say of its days: calls, tokens and cost, by model or by tenant."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
-from hocket.agents.agent import Agent
 from hocket.ledger import Ledger, LedgerTotal, get_ledger
 from hocket.messages.content import Fields
-from hocket.runnables import Runnable
+from hocket.serving.model_parts import walk_parts
 
 __all__ = ["find_ledgers", "sum_days"]
 
@@ -16,33 +14,7 @@ _COUNTS = ("calls", "failed", "cached", "input_tokens", "output_tokens", "cache_
 
 def find_ledgers(models: Iterable[object]) -> list[Ledger]:
     """Return the ledgers that models book in: that of the process, and their own."""
-    found: dict[int, Ledger] = {}
-    seen: set[int] = set()
-
-    def walk(value: object) -> None:
-        mark = id(value)
-        if mark in seen:
-            return
-        seen.add(mark)
-        match value:
-            case Ledger():
-                found[mark] = value
-            case Agent():
-                walk(vars(cast("Agent[object]", value))["_plan"].model)
-            case Runnable():
-                walk(vars(value))  # what it is made of
-            case Mapping():
-                for one in [*cast("Mapping[object, object]", value).values()]:
-                    walk(one)
-            case list() | tuple():
-                for one in cast("Sequence[object]", value):
-                    walk(one)
-            case _:
-                return
-
-    for one in (get_ledger(), *models):
-        walk(one)
-    return [*found.values()]
+    return [one for one in walk_parts((get_ledger(), *models)) if isinstance(one, Ledger)]
 
 
 def sum_days(ledgers: Sequence[Ledger], by: str, days: int, tenant: str | None) -> list[Fields]:

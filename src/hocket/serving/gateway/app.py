@@ -91,7 +91,8 @@ def openai_app(
 
     Raises:
         InvalidInput: an option is not of its kind, there is no model, or a key will not do; an agent may wait for a person
-            (without ``page``), needs a context or injected arguments, or stands at the end of a chain.
+            (without ``page``), needs a context or injected arguments, or stands at the end of a chain; a budget in
+            US dollars is over a model whose price is not known, within a chain or an agent, too.
 
     Examples:
         >>> from hocket import ScriptedChatModel

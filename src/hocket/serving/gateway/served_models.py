@@ -21,6 +21,7 @@ from hocket.runnables.base import RunnableWrapper
 from hocket.serving.gateway.agent_model import AgentModel, check_agent
 from hocket.serving.gateway.face import Said
 from hocket.serving.gateway.pass_through import PassThrough
+from hocket.serving.model_parts import check_prices
 from hocket.serving.refusals import Refusal
 
 __all__ = ["AskedModel", "Model", "ServedModels"]
@@ -58,7 +59,8 @@ class ServedModels:
         page: whether there is a page, too: agents that wait for a person are on it, and nowhere else.
 
     Raises:
-        InvalidInput: there is none, or one is none; one is an agent that a request alone cannot run, or ends in an agent.
+        InvalidInput: there is none, or one is none; one is an agent that a request alone cannot run, or ends in an agent;
+            a budget in money is over one whose price is not known.
     """
 
     def __init__(self, models: Mapping[str, Model], *, page: bool = False) -> None:
@@ -80,6 +82,7 @@ class ServedModels:
             else:
                 _check_end(name, model)
                 self._asked[name] = cast(AskedModel, model)
+            check_prices(name, model)
         self.pass_through: PassThrough = PassThrough()
         self.names: Sequence[str] = [name for name in models if name in self._asked or name in self._embeddings]
         self.refused: dict[str, set[str]] = {name: set() for name in self.names}
