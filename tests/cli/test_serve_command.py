@@ -187,6 +187,22 @@ def test_a_budget_holds_for_agents(served: Callable[..., Served], tmp_path: Path
         assert (reply.status_code, reply.json()["error"]["code"]) == (429, "insufficient_quota")
 
 
+def test_metrics_of_tenants_have_a_key(
+    served: Callable[..., Served], tmp_path: Path, environ: dict[str, str], inside: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Out of the environment: no key goes on the command line."""
+    (tmp_path / "keys").write_text("red a-key-of-red\n")
+    command = ("fake:Hello.", "--key-file", str(tmp_path / "keys"), "--metrics")
+    monkeypatch.setenv("HOCKET_METRICS_KEY", "")
+    done = inside("serve", *command)
+    assert done.returncode == 2 and "--metrics shows the numbers of all tenants" in done.stderr
+    assert "set HOCKET_METRICS_KEY, a key that opens /metrics alone" in done.stderr
+    environ["HOCKET_METRICS_KEY"] = "a-key-of-prometheus"
+    url = served(*command).url
+    for key, status in (("a-key-of-prometheus", 200), ("a-key-of-red", 401)):
+        assert httpx.get(f"{url}/metrics", headers={"authorization": f"Bearer {key}"}).status_code == status
+
+
 @pytest.mark.parametrize("text", ["red a-key-of-red\nanother-key-of-mine\n", "red a key\n"])
 def test_a_key_file_that_is_no_list(text: str, tmp_path: Path, inside: Any) -> None:
     (tmp_path / "keys").write_text(text)

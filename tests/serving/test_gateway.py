@@ -93,6 +93,33 @@ async def test_who_has_a_key_gets_an_answer(keys: Any):
         assert response.status_code == 200
 
 
+@pytest.mark.parametrize("keys", [None, KEY, {"red": KEY}], ids=["everybody", "a key", "tenants"])
+@pytest.mark.parametrize("metrics", ["a-key-of-prometheus", SecretStr("a-key-of-prometheus")])
+async def test_metrics_have_a_key_of_their_own(keys: Any, metrics: Any):
+    """It opens nothing else, and no other opens them: a tenant does not see what others do."""
+    app = openai_app({"m": model()}, keys=keys, metrics=metrics)
+    own, clients = ({"authorization": f"Bearer {key}"} for key in ("a-key-of-prometheus", KEY))
+    assert (await send(app, "GET", "/metrics", headers=own)).status_code == 200
+    for headers in (clients, {}):
+        assert (await send(app, "GET", "/metrics", headers=headers)).status_code == 401
+    for path in ("/v1/models", "/page/runs.json") if keys else ():
+        assert (await send(app, "GET", path, headers=own)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("metrics", "keys", "says"),
+    [
+        (True, {"red": KEY}, 'shows the numbers of all tenants to each of them; give metrics="...", a key'),
+        ("", None, r"metrics\[0\] will not do"),
+        (5, None, "metrics is 5; it is True, False, or the key"),
+        (KEY, {"red": KEY}, "metrics is the key of a client, too"),
+    ],
+)
+def test_what_is_no_key_of_metrics(metrics: Any, keys: Any, says: str):
+    with pytest.raises(InvalidInput, match=says):
+        openai_app({"m": model()}, keys=keys, metrics=metrics)
+
+
 async def test_two_keys_are_none():
     """Whatever stands before the gateway may have looked at the other one."""
     client = chat_client()

@@ -1,6 +1,7 @@
 """``hocket serve``: models and agents behind the APIs of OpenAI and Anthropic, for every program that speaks one."""
 
 import argparse
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -44,7 +45,9 @@ def configure(parser: OneLineParser) -> None:
         default="raise",
     )
     parser.declare("--cors ORIGIN ...", "an origin whose pages may ask, such as https://app.example")
-    parser.declare("--metrics", "serve numbers for Prometheus at /metrics")
+    parser.declare(
+        "--metrics", "serve numbers for Prometheus at /metrics, to who has HOCKET_METRICS_KEY, if that is set"
+    )
     parser.declare("--page", "serve a page at /page/: models side by side, what has run, what it cost")
 
 
@@ -93,7 +96,7 @@ def run(arguments: argparse.Namespace) -> None:
             models,
             keys=keys,
             max_concurrency=arguments.max_concurrency,
-            metrics=arguments.metrics,
+            metrics=arguments.metrics and (os.environ.get("HOCKET_METRICS_KEY") or True),
             upstream_errors=arguments.upstream_errors,
             unsupported=arguments.unsupported,
             cors=arguments.cors,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from pydantic import SecretStr
+
 from hocket._asgi import (
     ASGIApp,
     Header,
@@ -46,7 +48,7 @@ def openai_app(
     max_concurrency: int | None = None,
     max_body: int = 10_000_000,
     ping: float | None = PING_SECONDS,
-    metrics: bool = False,
+    metrics: bool | str | SecretStr = False,
     hosts: Iterable[str] | None = None,
     upstream_errors: bool = False,
     unsupported: Literal["raise", "drop"] = "raise",
@@ -77,7 +79,8 @@ def openai_app(
         max_concurrency: calls under way at once; one more is refused with 429. (``max_in_flight`` of a model lets it wait.)
         max_body: bytes of a request.
         ping: seconds of silence after which a stream sends a comment; None: never.
-        metrics: whether to serve numbers for Prometheus.
+        metrics: whether to serve numbers for Prometheus; a text: to who has this key, which opens nothing else. Where keys
+            are those of tenants it has to be one: the numbers are those of all.
         hosts: names that requests may be sent to (``Host``), and come from (``Origin``), beside those of this machine; None:
             without ``keys``, requests that reach an address of this machine alone (127.0.0.1, ::1) name this machine, and
             else any name is taken.
@@ -110,13 +113,37 @@ def openai_app(
     if origins.takes_any and keys is None:
         raise InvalidInput('cors has "*" and there are no keys: any page could ask at your cost; give keys, or origins')
     known_keys = None if keys is None else ClientKeys(keys)
+    metrics_keys = _read_metrics_keys(metrics, known_keys, is_named=isinstance(keys, Mapping))
     limits = GatewayLimits(max_concurrency, max_body, ping, upstream_errors, unsupported == "drop")
     console = None
     if page:
         find_tenant = None if known_keys is None else known_keys.check
         console = Console(models, find_tenant, max_body=max_body, in_full=upstream_errors or keys is None)
     service = GatewayService(served, limits, GatewayMetrics(), None if console is None else console.watch)
-    return _Gateway(service, known_keys, read_hosts(hosts), origins, metrics, console)
+    return _Gateway(service, known_keys, read_hosts(hosts), origins, metrics is not False, metrics_keys, console)
+
+
+def _read_metrics_keys(
+    metrics: bool | str | SecretStr, keys: ClientKeys | None, *, is_named: bool
+) -> ClientKeys | None:
+    """Return what opens /metrics; None: it is open.
+
+    Raises:
+        InvalidInput: it is no key, or would show tenants what others do.
+    """
+    if metrics is True and is_named:
+        raise InvalidInput(
+            'metrics=True shows the numbers of all tenants to each of them; give metrics="...", a key that opens /metrics '
+            "alone"
+        )
+    if isinstance(metrics, bool):
+        return keys
+    if not isinstance(metrics, str | SecretStr):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"metrics is {metrics!r}; it is True, False, or the key that opens /metrics")
+    own = ClientKeys(metrics, "metrics")
+    if keys is not None and own.shares(keys):
+        raise InvalidInput("metrics is the key of a client, too; a key that opens /metrics opens nothing else")
+    return own
 
 
 @dataclass(frozen=True)
@@ -128,6 +155,7 @@ class _Gateway:
     hosts: frozenset[str] | None
     origins: Origins
     shows_metrics: bool
+    metrics_keys: ClientKeys | None
     console: Console | None
     started: int = field(default_factory=lambda: int(time.time()))
 
@@ -155,7 +183,7 @@ class _Gateway:
                 await send_reply(send, 200, body, [kind, *headers])
             else:
                 facts: dict[str, object] = {"request_id": id}
-                if (tenant := self._check_key(scope)) is not None:
+                if (tenant := _check_key(self.keys, scope)) is not None:
                     facts["tenant"] = tenant
                 _check_method(scope, "POST")
                 exchange = open_exchange(path, self.service, facts, headers)
@@ -180,14 +208,6 @@ class _Gateway:
                 raise Refusal(status=403, message=reason)  # a page on the web, which has no key
         return self.origins.write_headers(scope, origin) if may_ask else []
 
-    def _check_key(self, scope: FieldsView) -> str | None:
-        """Let in who may, and return whose the key is; None: nobody said.
-
-        Raises:
-            Refusal: 401.
-        """
-        return None if self.keys is None else self.keys.check(scope["headers"])
-
     def _read(self, path: str, scope: FieldsView) -> tuple[Header, bytes]:
         """Return what is at a path, and its type.
 
@@ -196,7 +216,7 @@ class _Gateway:
         """
         if path == "/healthz":
             return _JSON, b'{"status":"ok"}'
-        self._check_key(scope)
+        _check_key(self.metrics_keys if path == "/metrics" else self.keys, scope)
         found = self._find(path)
         _check_method(scope, "GET")
         return found
@@ -221,6 +241,15 @@ class _Gateway:
         told = {"id": name, "object": "model", "created": self.started, "owned_by": "hocket"}
         created = datetime.fromtimestamp(self.started, UTC).isoformat().replace("+00:00", "Z")
         return {**told, "type": "model", "display_name": name, "created_at": created}
+
+
+def _check_key(keys: ClientKeys | None, scope: FieldsView) -> str | None:
+    """Let in who may, and return whose the key is; None: nobody said.
+
+    Raises:
+        Refusal: 401.
+    """
+    return None if keys is None else keys.check(scope["headers"])
 
 
 def _check_method(scope: FieldsView, method: str) -> None:

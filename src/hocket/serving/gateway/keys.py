@@ -26,12 +26,17 @@ _LONGEST_NAME = 100
 class ClientKeys:
     """The keys of a gateway, of which hashes are kept: none can be found in an object, nor in the frame of a traceback.
 
+    Args:
+        keys: all of them.
+        option: what errors call them.
+
     Raises:
         InvalidInput: there is none, or one is shorter than 8 characters, or has a space or what no header can carry; two
             tenants have the same; or the name of a tenant is not one line of at most 100 printable characters.
     """
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, option: str = "keys") -> None:
+        self._option = option
         tenants: Mapping[str | None, _Keys] = (
             cast("Mapping[str | None, _Keys]", keys) if isinstance(keys, Mapping) else {None: keys}
         )
@@ -42,7 +47,7 @@ class ClientKeys:
             raise InvalidInput("keys is empty: nobody could get in; None lets everybody in")
 
     def _add(self, tenant: str | None, keys: list[str | SecretStr]) -> None:
-        place = "keys"
+        place = self._option
         if tenant is not None:
             if not isinstance(tenant, str) or not 0 < len(tenant) <= _LONGEST_NAME or not tenant.isprintable():  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
                 raise InvalidInput(f"keys has a tenant {excerpt(tenant)}; a name is one line of 1 to 100 characters")
@@ -57,6 +62,10 @@ class ClientKeys:
             hashed = _hash(key.encode())
             if self._tenants.setdefault(hashed, tenant) != tenant:
                 raise InvalidInput(f"{place}[{at}] is the key of {self._tenants[hashed]!r}, too; a key is one tenant's")
+
+    def shares(self, others: "ClientKeys") -> bool:
+        """Whether one of these is one of others, too."""
+        return not self._tenants.keys().isdisjoint(others._tenants)
 
     def check(self, headers: Collection[Header]) -> str | None:
         """Let in who has a key, as OpenAI's or as Anthropic's clients send it, and return whose it is; None: nobody said.
