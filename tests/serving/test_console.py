@@ -6,6 +6,7 @@ What a browser makes of that is in `test_console_browser`.
 import json
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -23,8 +24,10 @@ from hocket.language_models import FakeListLLM
 from hocket.ledger import LedgerEntry, SQLiteLedger, set_ledger
 from hocket.messages import HumanMessage
 from hocket.prices import Price, set_prices
-from hocket.serving import openai_app
-from hocket.serving.console.recorder import MOST_RUNS
+from hocket.serving import openai_app, read_chat
+from hocket.serving.console.chats import Chats
+from hocket.serving.console.fair_share import FairShare
+from hocket.serving.console.recorder import MOST_RUNS, RunRecorder
 from hocket.serving.console.run_texts import LONGEST_TEXT, describe_value
 from tests.kit import RawClient
 from tests.serving.conftest import KEY, question, send
@@ -271,6 +274,40 @@ async def test_so_many_runs_are_kept():
         await send(app, "POST", "/v1/chat/completions", json=question(), headers={"x-request-id": f"r{at}"})
     runs = (await fetch(app, "runs.json"))["runs"]
     assert [run["request"] for run in runs] == [f"r{at}" for at in range(MOST_RUNS + 4, 4, -1)]
+
+
+async def test_no_tenant_pushes_out_the_runs_of_another():
+    """Beyond what is kept of all together, who has the most loses its oldest."""
+    keys = {"acme": KEY, "globex": "a-key-of-globex"}
+    app = openai_app({"m": FakeListChatModel(responses=["Hello."])}, page=True, keys=keys)
+    for at in range(MOST_RUNS + 5):
+        for key in (KEY, "a-key-of-globex") if at < 3 else (KEY,):
+            headers = {"x-request-id": f"r{at}", **bearer(key)}
+            await send(app, "POST", "/v1/chat/completions", json=question(), headers=headers)
+    others = (await fetch(app, "runs.json", "a-key-of-globex"))["runs"]
+    assert [run["request"] for run in others] == ["r2", "r1", "r0"]
+    own = (await fetch(app, "runs.json", KEY))["runs"]
+    assert (len(own), own[0]["request"], own[-1]["request"]) == (MOST_RUNS - 3, f"r{MOST_RUNS + 4}", "r8")
+
+
+async def test_no_tenant_pushes_out_the_conversations_of_another():
+    asked = model("A.", "B.")
+    chats = Chats({"m": asked}, RunRecorder(in_full=True))
+    for at in range(510):
+        stream = chats.answer(replace(read_chat(chat("m", thread=f"t{at}")), user="@acme"), "acme")
+        if at in (0, 509):
+            [_ async for _ in chats.answer(replace(read_chat(chat("m")), user="@globex"), "globex")]
+        del stream
+    assert [message.text for message in asked.requests[-1].messages] == ["Hi", "A.", "Hi"]
+
+
+def test_who_has_the_most_loses_its_oldest():
+    """What was used last is the newest."""
+    kept: FairShare[int] = FairShare(4)
+    for owner, key in (("a", 1), ("b", 1), ("a", 2), ("a", 1), ("b", 2), ("a", 3), ("b", 3)):
+        kept.put(owner, key, key)
+    assert (kept.list_of("a"), kept.list_of("b"), kept.list_of("c")) == ([1, 3], [2, 3], [])
+    assert kept.find("b", 3) == 3 and kept.find("c", 3) is kept.find("a", 2) is None
 
 
 def test_texts_are_cut():

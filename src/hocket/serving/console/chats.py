@@ -1,6 +1,5 @@
 """The conversations of the page: each model and each agent that is asked has a history of its own, in this process."""
 
-from collections import OrderedDict
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import Any, TypeAlias, cast
 
@@ -14,6 +13,7 @@ from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import Runnable, RunnableConfig, RunnableGenerator
+from hocket.serving.console.fair_share import FairShare
 from hocket.serving.console.recorder import RunRecorder, RunWatcher
 from hocket.serving.pages.chat_input import ChatInput
 from hocket.serving.refusals import Refusal
@@ -23,7 +23,7 @@ __all__ = ["Chats", "Served"]
 Served: TypeAlias = Runnable[Any, Any]  # it takes whatever a model or an agent takes
 """A model, an agent, or what is made of one."""
 
-_MOST = 500  # conversations that are kept; the one that was used last goes last
+_MOST = 500  # conversations that are kept of all tenants together; the one that was used last goes last
 
 
 class Chats:
@@ -37,7 +37,7 @@ class Chats:
     def __init__(self, models: Mapping[str, Served], recorder: RunRecorder) -> None:
         self._models = models
         self._recorder = recorder
-        self._histories: OrderedDict[tuple[str, str], InMemoryChatMessageHistory] = OrderedDict()
+        self._histories: FairShare[InMemoryChatMessageHistory] = FairShare(_MOST)
 
     def answer(self, chat: ChatInput, tenant: str | None) -> AsyncIterable[object]:
         """Return the stream that answers: of what the page names as ``model`` in ``forwardedProps``.
@@ -58,7 +58,7 @@ class Chats:
             "callbacks": [RunWatcher(self._recorder, name, request, tenant)],
             "metadata": metadata,
         }
-        model, history = self._models[name], self._find_history(chat.key, name)
+        model, history = self._models[name], self._find_history(tenant, (chat.key, name))
         if isinstance(model, Agent):
             agent = cast("Agent[object]", model)
             context: Fields | None = None if agent.context_schema is None else {}
@@ -68,11 +68,10 @@ class Chats:
             raise Refusal(status=400, message=f"{name!r} is a model, and no call of it waits for a decision")
         return Conversation(_as_chat_model(model), history=history).astream(question, config)
 
-    def _find_history(self, key: str, name: str) -> InMemoryChatMessageHistory:
-        history = self._histories.pop((key, name), None) or InMemoryChatMessageHistory()
-        self._histories[key, name] = history
-        if len(self._histories) > _MOST:
-            self._histories.popitem(last=False)
+    def _find_history(self, tenant: str | None, key: tuple[str, str]) -> InMemoryChatMessageHistory:
+        history = self._histories.find(tenant, key)
+        history = InMemoryChatMessageHistory() if history is None else history
+        self._histories.put(tenant, key, history)
         return history
 
 

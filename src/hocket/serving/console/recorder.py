@@ -4,7 +4,6 @@ A run may hold anything: images, documents, a whole book as a question. What is 
 happens, so that nothing of a request lives on in here. Prices are looked up when somebody looks.
 """
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -21,13 +20,14 @@ from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import Fields, FieldsView
 from hocket.outputs import ChatGeneration, LLMResult
 from hocket.prices import price_of
+from hocket.serving.console.fair_share import FairShare
 from hocket.serving.console.run_texts import crop_text, describe_value
 from hocket.serving.refusals import explain_failure
 
 __all__ = ["MOST_RUNS", "RunRecorder", "RunWatcher"]
 
 MOST_RUNS = 200
-"""Runs that are kept, each with those inside it."""
+"""Runs that are kept of all tenants together, each with those inside it."""
 
 _MOST_INSIDE = 500  # runs inside one
 _MOST_TEXT = 500_000  # characters of a run and those inside it: each step of an agent repeats what was said before it
@@ -106,27 +106,26 @@ class RunRecorder:
     def __init__(self, *, in_full: bool) -> None:
         self.version: int = 0
         self.in_full: bool = in_full
-        self._kept: deque[tuple[RunWatcher, _RecordedRun]] = deque(maxlen=MOST_RUNS)
+        self._kept: FairShare[tuple[RunWatcher, _RecordedRun]] = FairShare(MOST_RUNS)
 
     def add(self, watcher: "RunWatcher", run: _RecordedRun) -> None:
         """Keep a run that is inside no other."""
-        self._kept.append((watcher, run))
+        self._kept.put(watcher.tenant, run.id, (watcher, run))
 
     def describe(self, tenant: str | None, request: str | None = None) -> list[Fields]:
-        """Return the runs of a tenant (None: of all), or those of one request, the newest first.
+        """Return the runs of a tenant (None: keys have no names), or those of one request, the newest first.
 
         Prices may have to be loaded, which takes a while: call it in a thread.
         """
         return [
             {**run.describe(), "served": watcher.served, "request": watcher.request, "tenant": watcher.tenant}
-            for watcher, run in reversed([*self._kept])
-            if tenant in (None, watcher.tenant) and request in (None, watcher.request)
+            for watcher, run in reversed(self._kept.list_of(tenant))
+            if request in (None, watcher.request)
         ]
 
     def find_texts(self, tenant: str | None, id: str) -> Fields | None:
         """Return what went into a run, and what came out; None: there is none of this id."""
-        roots = [run for watcher, run in [*self._kept] if tenant in (None, watcher.tenant)]
-        runs = (run for root in roots for run in root.walk() if run.id == id)
+        runs = (run for _, root in self._kept.list_of(tenant) for run in root.walk() if run.id == id)
         return next(({"id": id, "asked": run.asked, "said": run.said} for run in runs), None)
 
 
