@@ -214,13 +214,19 @@ def make_decoder() -> tuple[Relay, RelayDecoder]:
     return relay, RelayDecoder(relay, model._decoder({}))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_ends_of_lines_of_two_bytes_may_be_cut(size: int):
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@pytest.mark.parametrize("ends", ["\n \n", "\r\n \r\n", "\r \r", "\n \r\n", "\r\n \n", "\r \r\n", "\n \r"], ids=repr)
+def test_a_line_may_end_in_each_way(ends: str, size: int):
+    """The standard has three, and the network may cut each; a client is told the shortest."""
     relay, decoder = make_decoder()
-    wire = b"event: content_block_delta\r\ndata: {}\r\n\r\n" * 3
+    plain = b"event: content_block_delta\ndata: {}\n\n" * 3 + b'event: message_stop\ndata: {"type": "message_stop"}\n\n'
+    first, second = ends.encode().split(b" ")
+    wire = b"".join(event.replace(b"\n", first) + first + second for event in plain.split(b"\n\n")[:-1])
+    told = b""
     for at in range(0, len(wire), size):
         list(decoder.feed(wire[at : at + size]))
-    assert relay.take() == wire.replace(b"\r\n", b"\n")
+        told += relay.take()
+    assert told == plain and decoder.ended
 
 
 @pytest.mark.timeout(20)

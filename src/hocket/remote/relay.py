@@ -100,9 +100,6 @@ def read_usage(format: RelayFormat, content: bytes) -> ChatResult | None:
     return ChatResult(generations=[ChatGeneration(message=AIMessage("", usage_metadata=usage))])
 
 
-_CUT = 3  # bytes of the end of an event, ``\\n\\r\\n``, that may stand in the piece before
-
-
 class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
     """Hands the events of a stream on to a relay, and has those read that tell more than a piece of the answer.
 
@@ -116,18 +113,23 @@ class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
         self._relay = relay
         self._inner = inner
         self._waiting: list[bytes] = []  # of an event whose end has not come
-        self._tail = b""  # of what waits: the end of an event may be cut
+        self._last = b""  # the last byte that came: the end of an event, or of a line, may be cut
 
     def read(self, data: Mapping[str, object], event: str) -> ChatGenerationChunk | None:
         return self._inner.read(dict(data), event)
 
     def feed(self, data: bytes) -> Iterator[ChatGenerationChunk]:
+        before, self._last = self._last, data[-1:] or self._last
+        if before == b"\r":  # it has ended a line already, of which a line feed may come now
+            before, data = b"\n", data.removeprefix(b"\n")
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         self._waiting.append(data)
-        seam, self._tail = self._tail + data, (self._tail + data)[-_CUT:]
-        if b"\n\n" not in seam and b"\n\r\n" not in seam:  # joined once, however small the pieces of an event are
+        if b"\n\n" not in before + data:  # joined once, however small the pieces of an event are
             return
-        whole, end, rest = b"".join(self._waiting).replace(b"\r\n", b"\n").rpartition(b"\n\n")
-        self._waiting, self._tail = [rest], rest[-_CUT:]
+        whole, end, rest = b"".join(self._waiting).rpartition(b"\n\n")
+        self._waiting = [rest]
+        if not end:
+            return
         told, read, failure = list[bytes](), list[ChatGenerationChunk](), None
         for event in whole.split(b"\n\n"):
             if not self._relay.format.is_plain(event):
