@@ -110,6 +110,11 @@ BAD_FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"lc": 1, "type": "constructor", "id": ["hocket"], "kwargs": {}}]}, "its role is None"),
     ({"messages": [{"role": "user", "content": 5}]}, "neither a text nor a list of parts"),
     ({"messages": [{"role": "user", "content": [5]}]}, "neither a text nor a list of parts"),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]},
+        r"messages\[0\].content\[0\].text is 5",
+    ),
+    ({"messages": [{"role": "user", "content": [{"type": "non_standard", "value": 5}]}]}, r"content\[0\] is {"),
     ({"messages": [{"role": "user", "content": "a", "name": {}}]}, r"messages\[0\].name"),
     ({"messages": [{"role": "tool", "content": "a"}]}, r"messages\[0\].tool_call_id"),
     ({"messages": [{"role": "user", "content": "a", "tool_calls": [{}]}]}, "of an assistant"),

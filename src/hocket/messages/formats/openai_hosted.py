@@ -120,7 +120,7 @@ def _search_sources(native: Native) -> Fields | None:
 
 
 def _write_search(call: Block, output: Any) -> Fields:
-    action: Fields = {**call["args"], **(output or {})}
+    action: Fields = {**call["args"], **(output if isinstance(output, Mapping) else {})}
     return {"action": action} if action else {}
 
 

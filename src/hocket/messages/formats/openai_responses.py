@@ -251,7 +251,7 @@ def _write_message(group: Sequence[Block]) -> Fields:
         if each["type"] == "non_standard":
             parts.append(dict(each["value"]))
             continue
-        item.update(inner_extras(each, "message"))
+        item.update(inner_extras(each, "message"), type="message", role="assistant", content=parts)
         annotations = written_annotations(each.get("annotations") or ())
         parts.append(native_block("output_text", each, "message", text=each["text"], annotations=annotations))
     return item
@@ -262,7 +262,7 @@ def _write_reasoning(group: Sequence[Block]) -> Fields:
     if id := own_id(group[0]):
         item["id"] = id
     for each in group:
-        item.update(more(each))
+        item.update(more(each), type="reasoning")
     key, kind = ("content", "reasoning_text") if "summary" in item else ("summary", "summary_text")
     texts = [each.get("reasoning", "") for each in group]
     item[key] = [] if texts == [""] else [{"type": kind, "text": text} for text in texts]

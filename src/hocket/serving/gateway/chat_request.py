@@ -18,6 +18,7 @@ from hocket.remote.chat_completion import decode_content
 from hocket.remote.function_calls import fields_beside, read_call
 from hocket.serving.gateway.face import AnswerRequest
 from hocket.serving.gateway.fields import (
+    check_part,
     find_field,
     find_stop,
     is_list_of,
@@ -122,13 +123,16 @@ def _read_messages(given: Sequence[object]) -> list[BaseMessage]:
         if not isinstance(one, dict):
             raise refuse_field(place, one, "an object with a role and a content")
         try:
-            messages.append(_read_message(cast(Fields, one)))
+            messages.append(message := _read_message(cast(Fields, one)))
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             name = ".".join(map(str, fault["loc"]))
             raise Refusal(status=400, message=f"{place}.{name}: {fault['msg']}", param=f"{place}.{name}") from None
         except (ValueError, TypeError, AttributeError) as error:  # read_call raises all of them, of odd shapes
             raise Refusal(status=400, message=f"{place}: {error}", param=place) from None
+        for number, part in enumerate(() if isinstance(message.content, str) else message.content):
+            if isinstance(part, dict) and "type" in part:
+                check_part(part, f"{place}.content[{number}]")
     return messages
 
 

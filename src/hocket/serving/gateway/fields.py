@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 from pydantic_core import from_json
 
 from hocket.errors.hints import excerpt
-from hocket.messages.content import Fields, FieldsView
+from hocket.messages.content import KNOWN_BLOCK_TYPES, Fields, FieldsView
 from hocket.serving.refusals import Refusal
 
 __all__ = [
@@ -26,12 +26,14 @@ T = TypeVar("T")
 
 _TEXTS = (
     *("type", "id", "name", "text", "tool_use_id", "call_id", "thinking", "signature", "data"),
-    *("arguments", "encrypted_content"),
+    *("arguments", "encrypted_content", "title", "context"),
 )
 """Fields of parts that are texts, wherever they stand. What is given to a call (``input``) may be anything."""
 _INSIDE = ("content", "source", "output")
 """Fields of parts that may hold parts: a list, or, but for the results of tools, one."""
 _HAVE_LISTS = frozenset({"tool_result", "message"})
+_OURS = KNOWN_BLOCK_TYPES - {"text", "reasoning", "image", "audio", "video", "file"}
+"""Types of parts that no API has, and of which hocket believes that it has made them."""
 
 
 def read_object(body: bytes) -> Fields:
@@ -72,6 +74,8 @@ def check_part(part: object, place: str) -> None:
     for name in _TEXTS:
         if not isinstance(value := fields.get(name, ""), str) and (value is not None or name == "type"):
             raise refuse_field(f"{place}.{name}", value, "a text")
+    if not isinstance(fields.get("extras") or {}, dict) or fields["type"] in _OURS:
+        raise refuse_field(place, part, "a part as the API has it")
     for name in _INSIDE:
         inner: object = fields.get(name)
         if isinstance(inner, list):
