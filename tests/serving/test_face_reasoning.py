@@ -116,7 +116,14 @@ def test_what_was_tampered_with_says_nothing(text: str):
     assert restore_reasoning(text, "Hm.") == ("", {"type": "reasoning", "reasoning": "Hm."})
 
 
-@pytest.mark.parametrize("kind", ["item_reference", "function_call", []])
+def test_what_no_client_may_say_is_not_carried_either():
+    assert restore_reasoning(carry_reasoning("openai", {"call_id": [5]}), "Hm.") == (
+        "",
+        {"type": "reasoning", "reasoning": "Hm."},
+    )
+
+
+@pytest.mark.parametrize("kind", ["item_reference", "function_call"])
 def test_what_was_forged_is_reasoning_all_the_same(kind: Any):
     """Whoever writes such a text, or such a block, cannot make another item of it."""
     extras = {"type": kind, "encrypted_content": "x", "message": {"type": kind, "role": "system", "content": "x"}}

@@ -55,18 +55,19 @@ def check_prices(name: str, served: object) -> None:
         InvalidInput: it has one.
     """
     parts = [*walk_parts([served])]
-    bound = [one for one in parts if isinstance(one, RunnableBinding) and "model" in one.kwargs]
+    bound: list[object] = [one for one in parts if isinstance(one, RunnableBinding) and "model" in one.kwargs]
     renamed = {*map(id, walk_parts(bound))}
-    for one in parts:
-        if not isinstance(one, BaseLanguageModel | RemoteEmbeddings) or id(one) in renamed:
+    for part in parts:
+        if id(part) in renamed or not isinstance(part, BaseLanguageModel | RemoteEmbeddings):
             continue
-        if not (reservers := [*find_reservers(), *make_reservers(one.budget, None)]):
+        model = cast("BaseLanguageModel[str] | RemoteEmbeddings", part)
+        if not (reservers := [*find_reservers(), *make_reservers(model.budget, None)]):
             continue
         from hocket.budgets.reserver import BudgetReserver  # few services have budgets
 
         try:
             for reserver in reservers:
                 if isinstance(reserver, BudgetReserver):
-                    reserver.check_model(one)
+                    reserver.check_model(model)
         except Unpriceable as error:
             raise InvalidInput(f"models[{name!r}]: {error}") from None

@@ -12,6 +12,8 @@ from typing import cast
 from pydantic_core import from_json, to_json
 
 from hocket.messages.content import Fields, FieldsView
+from hocket.serving.gateway.fields import check_part
+from hocket.serving.refusals import Refusal
 
 __all__ = ["carries_reasoning", "carry_reasoning", "restore_reasoning"]
 
@@ -46,6 +48,10 @@ def restore_reasoning(carried: object, text: str) -> tuple[str, Fields] | None:
     match data:
         case {"provider": str(provider), "extras": dict()}:
             extras = dict(cast(Fields, cast(Fields, data)["extras"]))
+            try:
+                check_part({"type": "reasoning", **extras}, "extras")
+            except Refusal:
+                return "", block
             if isinstance(id := extras.pop("id", None), str):
                 block["id"] = id
             return provider, {**block, "extras": extras} if extras else block

@@ -1,6 +1,6 @@
 """The fields of a request that a stranger has sent, each read as what it has to be, or refused by its name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar, cast
 
@@ -68,22 +68,24 @@ def check_part(part: object, place: str) -> None:
     Raises:
         Refusal: it names the place.
     """
-    fields: FieldsView = cast(Fields, part) if isinstance(part, dict) else {}
+    refuse = partial(refuse_field, place, part)
+    fields: Mapping[str, object] = cast("Mapping[str, object]", part if isinstance(part, dict) else {})
     if "type" not in fields:
-        raise refuse_field(place, part, "an object with a type")
+        raise refuse("an object with a type")
     for name in _TEXTS:
-        if not isinstance(value := fields.get(name, ""), str) and (value is not None or name == "type"):
+        value = fields.get(name)
+        if not isinstance(value, str | None) or (value is None and name == "type"):
             raise refuse_field(f"{place}.{name}", value, "a text")
     if not isinstance(fields.get("extras") or {}, dict) or fields["type"] in _OURS:
-        raise refuse_field(place, part, "a part as the API has it")
+        raise refuse("a part as the API has it")
     for name in _INSIDE:
-        inner: object = fields.get(name)
+        inner = fields.get(name)
         if isinstance(inner, list):
             check_parts(cast("list[object]", inner), f"{place}.{name}")
         elif isinstance(inner, dict) and fields["type"] not in _HAVE_LISTS:
             check_part(cast(Fields, inner), f"{place}.{name}")
         elif not isinstance(inner, str | None):
-            raise refuse_field(f"{place}.{name}", inner, "a text, or a list of parts")
+            raise refuse_field(f"{place}.{name}", fields[name], "a text, or a list of parts")
 
 
 def find_field(fields: FieldsView, name: str, kind: type[T], expected: str) -> T | None:

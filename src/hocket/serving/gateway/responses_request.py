@@ -153,7 +153,7 @@ def _check_item(item: object, place: str) -> Fields:
         case {"type": "item_reference"}:
             expected = "an item itself, as many clients send it with store: false: nothing is kept here to refer to"
             raise refuse_field(place, item, expected)
-        case {"type": _} | {"role": str()}:
+        case {"type": object()} | {"role": str()}:
             check_part({"type": "message", **cast(Fields, item)}, place)
             return cast(Fields, item)
         case _:
