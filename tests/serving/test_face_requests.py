@@ -187,6 +187,11 @@ BAD: list[tuple[str, Any, str]] = [
     ("/v1/messages", {"messages": [said({"type": "thinking", "thinking": 5})]}, "messages[0].content[0].thinking is 5"),
     ("/v1/messages", {"messages": [said({"type": "tool_use", "name": {}})]}, "messages[0].content[0].name is {}"),
     ("/v1/messages", {"system": [{"type": "text", "text": 5}]}, "system[0].text is 5"),
+    (
+        "/v1/messages",
+        {"messages": [said({"type": "text", "annotations": [{"type": []}]})]},
+        "annotations[0].type is []",
+    ),
     ("/v1/messages", {"messages": [said({"type": "non_standard", "value": 5})]}, "messages[0].content[0] is {"),
     ("/v1/messages", {"messages": [said({"type": "text", "text": "x", "extras": [5]})]}, "messages[0].content[0] is {"),
     ("/v1/messages", {"messages": [result(content=[{"type": "document", "title": 5}])]}, "content[0].title is 5"),

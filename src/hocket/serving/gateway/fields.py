@@ -29,7 +29,7 @@ _TEXTS = (
     *("arguments", "encrypted_content", "title", "context"),
 )
 """Fields of parts that are texts, wherever they stand. What is given to a call (``input``) may be anything."""
-_INSIDE = ("content", "source", "output")
+_INSIDE = ("content", "source", "output", "annotations")
 """Fields of parts that may hold parts: a list, or, but for the results of tools, one."""
 _HAVE_LISTS = frozenset({"tool_result", "message"})
 _OURS = KNOWN_BLOCK_TYPES - {"text", "reasoning", "image", "audio", "video", "file"}
