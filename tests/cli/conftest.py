@@ -31,9 +31,15 @@ sys.exit(main())
 """
 
 
+@pytest.fixture
+def environ(machine: dict[str, str]) -> dict[str, str]:
+    """The environment of a machine where another package, with providers, is installed, and no key: the test's own."""
+    return {**machine}
+
+
 @pytest.fixture(scope="session")
-def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a machine where another package, with providers, is installed, and no key."""
+def machine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment that the tests have copies of."""
     site = tmp_path_factory.mktemp("site")
     package = site / "acted-1.0.dist-info"
     package.mkdir()
