@@ -10,6 +10,7 @@ from hocket._pipeline.cache import with_cache
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter, with_concurrency_limit
+from hocket._pipeline.journal import with_journal
 from hocket._pipeline.observe import with_run_events, with_total_deadline
 from hocket._pipeline.rate_limit import RateLimitReserver, reserves_tokens, with_rate_limit
 from hocket._pipeline.request import CallRequest
@@ -48,9 +49,8 @@ def compose_chat(
     hit_listeners: Sequence[HitListener] = (),
 ) -> Next:
     """Return what is below the run of a chat model; also an answer out of the cache is one."""
-    if cache is False:
-        return with_total_deadline(attempts)
-    return with_total_deadline(with_cache(cache, make_key, attempts, hit_listeners=hit_listeners))
+    ask = attempts if cache is False else with_cache(cache, make_key, attempts, hit_listeners=hit_listeners)
+    return with_total_deadline(with_journal(make_key, ask))
 
 
 def compose_text(
@@ -64,4 +64,4 @@ def compose_text(
     async def run(call: Call, call_next: Next = attempts) -> Any:
         return await with_run_events(call, with_total_deadline(call_next))
 
-    return run if cache is False else with_cache(cache, make_key, attempts, run, hit_listeners)
+    return with_journal(make_key, run if cache is False else with_cache(cache, make_key, attempts, run, hit_listeners))

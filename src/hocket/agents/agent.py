@@ -1,6 +1,7 @@
 """The agent: a model, its tools, and what it may do, as configuration. No run leaves anything on it."""
 
 import functools
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,8 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from pydantic import PrivateAttr
 
+from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Producer, Sink
+from hocket.agents.approval import Continue, Resume
+from hocket.agents.calls import SelfResumingTool, may_rerun
 from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
 from hocket.agents.influence import UNTRUSTED, note_reading
@@ -32,7 +36,7 @@ from hocket.errors import InvalidInput, ToolException
 from hocket.messages import BaseMessage, HumanMessage
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
-from hocket.tools import BaseTool, StructuredTool
+from hocket.tools import BaseTool
 from hocket.tools.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -87,6 +91,19 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
     def required_injected(self) -> frozenset[str]:
         """The names of the injected arguments that a call has to give, for its tools and those of agents among them."""
         return frozenset[str]().union(*(tool.required_injected for tool in self._plan.tools.values()))
+
+    @property
+    def idempotent_tools(self) -> frozenset[str]:
+        """The names of the tools whose calls may be made again where nobody saw their end."""
+        return frozenset(name for name, tool in self._plan.tools.items() if may_rerun(tool, Continue()))
+
+    def read_output(self, written: object) -> Any:
+        """Return the output of a run of which this is the JSON.
+
+        Raises:
+            OutputParserException: it is none of this agent's.
+        """
+        return written if self._plan.answer is None else self._plan.answer.read_text(json.dumps(written))
 
     def check_context(self, context: object) -> object:
         """Return the context of a call as the agent's ``context_schema`` has it; agents among its tools accept it, too.
@@ -243,6 +260,28 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         sink: Sink[AgentEvent] | None,
         *,
         subagents: bool = False,
+        call_id: str | None = None,
+    ) -> AgentResult[Output]:
+        journal = current_journal.get()
+        if journal is None or options.get("history") is not None or isinstance(input, Resume):
+            result = await self._run(input, config, options, sink, subagents)
+        else:  # inside a durable run the history is the run's
+
+            async def run(asked: object, history: object) -> AgentResult[Output]:
+                kept = cast(RunOptions, {**options, "history": history})
+                return await self._run(cast(AgentInput, asked), config, kept, sink, subagents)
+
+            result = await journal.run_agent(self, input, call_id, run)
+        await deliver(sink, EndEvent(result=result))
+        return result
+
+    async def _run(
+        self,
+        input: AgentInput,
+        config: RunnableConfig | None,
+        options: RunOptions,
+        sink: Sink[AgentEvent] | None,
+        subagents: bool,
     ) -> AgentResult[Output]:
         options, replaced = find_overrides(self._plan, options)
         name = self.get_name()
@@ -258,9 +297,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
         agent_run = AgentRun[Output](plan, call, run, sink)
         work = functools.partial(agent_run.execute, asked)
-        result = await run.execute(input, work, lambda: sink is not None and sink.closed)
-        await deliver(sink, EndEvent(result=result))
-        return result
+        return await run.execute(input, work, lambda: sink is not None and sink.closed)
 
 
 class _OverriddenParts(TypedDict, total=False):
@@ -271,7 +308,7 @@ class _OverriddenParts(TypedDict, total=False):
     context: object
 
 
-class AgentTool(StructuredTool):
+class AgentTool(SelfResumingTool):
     """A tool that asks an agent. Made by `Agent.as_tool`."""
 
     _agent: Agent[Any] = PrivateAttr()
@@ -312,8 +349,9 @@ def _make_agent_tool(
         is_tainted = note_reading(runtime.messages, runtime._tools)  # pyright: ignore[reportPrivateUsage]  # as above
         asked = HumanMessage(question, response_metadata={**UNTRUSTED}) if is_tainted else question
         read: Sequence[BaseMessage] = [HumanMessage("", response_metadata={**UNTRUSTED})]  # where nobody can tell
+        ask = functools.partial(agent._execute, subagents=sink is not None, call_id=runtime.tool_call_id)  # pyright: ignore[reportPrivateUsage]  # with a sink of its own
         try:  # inside the tool's run: with its callbacks
-            result = await agent._execute(asked, None, options, sink, subagents=sink is not None)  # pyright: ignore[reportPrivateUsage]  # with a sink of its own
+            result = await ask(asked, None, options, sink)
             read = result.messages
         finally:
             note_reading(read, agent._plan.tools)  # pyright: ignore[reportPrivateUsage]  # what it has run

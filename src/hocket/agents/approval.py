@@ -15,7 +15,7 @@ from hocket.messages import ToolCall
 from hocket.messages.base import copy_containers
 from hocket.messages.content import Fields, FieldsView
 
-__all__ = ["ApprovalRules", "Decision", "DecisionKind", "InterruptOn", "Rerun", "Resume", "read_decisions"]
+__all__ = ["ApprovalRules", "Continue", "Decision", "DecisionKind", "InterruptOn", "Rerun", "Resume", "read_decisions"]
 
 DecisionKind = Literal["approve", "edit", "reject", "respond"]
 """What a person may say of a call: run it, run it with other arguments, refuse it, or answer in its place."""
@@ -55,6 +55,11 @@ class Resume:
             raise InvalidInput(f"decisions is {type(self.decisions).__name__}; it is a mapping from ids of calls")
         if self.rerun not in get_args(Rerun):
             raise InvalidInput(f"rerun is {self.rerun!r}; it is one of {', '.join(get_args(Rerun))}")
+
+
+@dataclass(frozen=True)
+class Continue(Resume):
+    """Goes on with a durable run, wherever an earlier process left it: where that was after its end, it has a result."""
 
 
 @dataclass(frozen=True, slots=True)

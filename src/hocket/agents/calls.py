@@ -4,17 +4,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from hocket.agents.approval import Decision, DecisionKind, Resume, read_decisions
+from hocket.agents.approval import Continue, Decision, DecisionKind, Resume, read_decisions
 from hocket.agents.plan import RunPlan
 from hocket.agents.state import AWAITS_APPROVAL, RunState, is_valid
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.messages import AIMessage, ToolCall, ToolMessage
 from hocket.messages.roles import calls_of
+from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.call_runner import Call
 from hocket.tools.result_messages import ERROR_KIND, make_error_message
 from hocket.tools.runtime import Runtime
 
-__all__ = ["BEYOND", "UNKNOWN", "ToolTurn", "answer_open_calls", "resume_calls", "sort_calls"]
+__all__ = [
+    "BEYOND",
+    "UNKNOWN",
+    "SelfResumingTool",
+    "ToolTurn",
+    "answer_open_calls",
+    "find_end",
+    "may_rerun",
+    "resume_calls",
+    "sort_calls",
+]
 
 BEYOND = "This call was not run: the run has no calls of tools left. Answer with what you know."
 
@@ -23,6 +34,10 @@ _LOST = f"This call was announced, and nobody saw its end. {UNKNOWN}"
 # It may have been approved, and its process killed: no history can tell that from a call that nobody has decided.
 _UNDECIDED = f"This call waited for approval, and something else was asked instead. No result was recorded. {UNKNOWN}"
 _ANSWERED = "This call was not run: the answer was given along with it."
+
+
+class SelfResumingTool(StructuredTool):
+    """A tool that, inside a durable run, goes on where an earlier process left it."""
 
 
 @dataclass
@@ -147,7 +162,7 @@ def resume_calls(plan: RunPlan, state: RunState, resume: Resume, look: Callable[
             turn.waiting.append(call)
         elif plan.is_answer(call["name"]):
             _read_answer(plan, turn, call)
-        elif _may_rerun(plan, call, resume):
+        elif may_rerun(plan.tools[call["name"]], resume):
             turn.calls.append(call)
         else:
             turn.answer(call, _LOST, "unknown_outcome")
@@ -157,7 +172,7 @@ def resume_calls(plan: RunPlan, state: RunState, resume: Resume, look: Callable[
 def _check_resumable(plan: RunPlan, state: RunState) -> None:
     if not state.messages:
         raise InvalidInput("there is nothing to resume: this history is empty; is it the one of the run that paused?")
-    if state.is_over or _is_ended(plan, state):
+    if state.is_over or find_end(plan, state) is not None:
         raise InvalidInput(
             "there is nothing to resume: the last run of this history has ended; ask a new question instead"
         )
@@ -170,16 +185,18 @@ def _check_resumable(plan: RunPlan, state: RunState) -> None:
             )
 
 
-def _is_ended(plan: RunPlan, state: RunState) -> bool:
-    """Whether a result was the end of the run: the answer, that of a tool with ``return_direct``, or a `StopRun`."""
+def find_end(plan: RunPlan, state: RunState) -> tuple[Call, ToolMessage] | None:
+    """Return the call whose result was the end of the run: the answer, a tool with ``return_direct``, or a `StopRun`."""
     results: dict[str, ToolMessage] = {}
     for message in reversed(state.messages):
         if isinstance(message, ToolMessage):
             results[message.tool_call_id] = message
+        elif state.open_calls:
+            return None
         else:
-            done = [(call, results.get(call["id"] or "")) for call in calls_of(message)]
-            return not state.open_calls and any(_ends_run(plan, call, result) for call, result in done if result)
-    return False
+            done = ((call, results.get(call["id"] or "")) for call in calls_of(message))
+            return next(((call, result) for call, result in done if result and _ends_run(plan, call, result)), None)
+    return None
 
 
 def _ends_run(plan: RunPlan, call: Call, result: ToolMessage) -> bool:
@@ -189,11 +206,11 @@ def _ends_run(plan: RunPlan, call: Call, result: ToolMessage) -> bool:
     return tool.return_direct if tool is not None else plan.is_answer(call["name"])
 
 
-def _may_rerun(plan: RunPlan, call: ToolCall, resume: Resume) -> bool:
-    """Whether a call may be made again whose end nobody saw."""
-    if resume.rerun == "always":
+def may_rerun(tool: BaseTool, resume: Resume) -> bool:
+    """Whether a call of a tool may be made again whose end nobody saw."""
+    if resume.rerun == "always" or (isinstance(resume, Continue) and isinstance(tool, SelfResumingTool)):
         return True
-    return resume.rerun == "idempotent" and bool((plan.tools[call["name"]].metadata or {}).get("idempotent"))
+    return resume.rerun == "idempotent" and bool((tool.metadata or {}).get("idempotent"))
 
 
 def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:

@@ -13,8 +13,8 @@ import anyio.lowlevel
 from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
-from hocket.agents.approval import Resume
-from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, resume_calls, sort_calls
+from hocket.agents.approval import Continue, Resume
+from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, find_end, resume_calls, sort_calls
 from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.limits import NestedRunGuard, StopReason
 from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
@@ -22,7 +22,7 @@ from hocket.agents.model_call import FEEDBACK, ModelCaller
 from hocket.agents.offload import INJECTED, Offload
 from hocket.agents.plan import AgentCall, RunPlan, coerce_prompt
 from hocket.agents.result import AgentFinish, AgentResult
-from hocket.agents.state import CallIds, RunState, read_state, split_question
+from hocket.agents.state import CallIds, RunState, is_valid, read_state, split_question
 from hocket.agents.text_format import make_feedback
 from hocket.agents.turn import RunProgress, TurnRunner, deliver, is_broken_off, is_paused, read_answer
 from hocket.agents.window import ContextWindow, OfferedTools, PrefixWatch
@@ -152,10 +152,31 @@ class AgentRun(Generic[Output]):
 
     async def _resume(self, resume: Resume, state: RunState) -> AgentResult[Output] | None:
         """Go on with the last run of the history: with its open calls, or with the model's next answer."""
+        if isinstance(resume, Continue) and (ended := await self._read_end(state)) is not None:
+            return ended
         turn = resume_calls(self._plan, state, resume, self._progress.make_runtime)
         if state.is_cut_off:  # its answer is asked for anew
             self._context.pop()
         return None if turn is None else await self._run_turn(turn, state.open_calls)
+
+    async def _read_end(self, state: RunState) -> AgentResult[Output] | None:
+        """Return the result of a run that has ended, as the history tells it; None: it goes on, or has not begun."""
+        if (end := find_end(self._plan, state)) is not None:
+            call, result = end
+            if result.status == "error":
+                return await self._finish("stopped", None)
+            if self._plan.answer is not None and self._plan.is_answer(call["name"]) and is_valid(call):
+                return await self._finish("done", self._plan.answer.read_call(call))
+            return await self._finish("direct", result.text)
+        last = state.messages[-1]
+        if not isinstance(last, AIMessage) or not state.is_over or is_paused(last):
+            return None
+        most = self._limits.model_calls
+        try:
+            output = read_answer(last, self._plan.answer)
+        except OutputParserException:  # the last answer at a limit
+            output = None
+        return await self._finish("model_calls" if most is not None and state.model_calls > most else "done", output)
 
     # -- a step
 

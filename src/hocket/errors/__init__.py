@@ -19,6 +19,14 @@
         │   └── EmbeddingMismatch            it holds vectors of another embedding model
         ├── StoreError (RuntimeError)        what processes share (cache, limit, budget, ledger) could not be read or written
         │   └── StoreUnavailable             its server could not be reached, broke off or took too long
+        │       └── EngineUnavailable        the store of durable runs could not be reached
+        ├── RunError (RuntimeError)          something about a durable run:
+        │   ├── RunExists                    there is one of this id, started with something else
+        │   ├── UnknownRun (LookupError)     there is none of this id
+        │   ├── RunFailed                    it has ended with an error
+        │   ├── RunCanceled                  it was called off
+        │   ├── OutcomeUnknown               a step was begun, and nobody saw its end
+        │   └── StepFailed                   a step raised an error of a class of its own
         ├── AnswerBusy (RuntimeError)        a live answer of this name is running
         ├── AnswerLost (RuntimeError)        the process that made a live answer is gone
         ├── AnswerTooLarge (RuntimeError)    a live answer has more events than are kept
@@ -78,6 +86,16 @@ Most also derive from the builtin that langchain-core raises in the same place, 
 for it goes on working. A message names the value, the limit that it broke and the way out.
 """
 
+from hocket.errors.durable import (
+    EngineUnavailable,
+    OutcomeUnknown,
+    RunCanceled,
+    RunError,
+    RunExists,
+    RunFailed,
+    StepFailed,
+    UnknownRun,
+)
 from hocket.errors.llm import (
     AuthenticationError,
     ConnectionFailed,
@@ -173,6 +191,7 @@ __all__ = [
     "DroppedStateWarning",
     "EmbeddingMismatch",
     "EmptyResponse",
+    "EngineUnavailable",
     "ErrorCode",
     "FakeListLLMError",
     "FirstTokenTimeout",
@@ -194,6 +213,7 @@ __all__ = [
     "LocalModelError",
     "MissingDependency",
     "ModelRequestsBlocked",
+    "OutcomeUnknown",
     "OutputParserException",
     "Overloaded",
     "PermissionDenied",
@@ -204,8 +224,13 @@ __all__ = [
     "RequestTimeout",
     "ResourceNotFound",
     "RetryTool",
+    "RunCanceled",
+    "RunError",
+    "RunExists",
+    "RunFailed",
     "ScriptExhausted",
     "StaleCassetteWarning",
+    "StepFailed",
     "StopRun",
     "StoreError",
     "StoreUnavailable",
@@ -218,6 +243,7 @@ __all__ = [
     "TotalTimeout",
     "UnknownModel",
     "UnknownOption",
+    "UnknownRun",
     "Unpriceable",
     "UnrecordedCall",
     "Unsupported",

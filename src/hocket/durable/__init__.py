@@ -1,0 +1,34 @@
+"""Runs that survive: an agent, a chain or a function is started under an id, and goes on in another process if its own dies.
+
+See ``docs/durable.md``. It takes the extra ``durable``: ``pip install 'hocket[durable]'``.
+"""
+
+from importlib.util import find_spec
+
+from hocket.errors import MissingDependency
+
+if find_spec("dbos") is None:  # SQLAlchemy comes with it
+    raise MissingDependency("durable runs need the package dbos: pip install 'hocket[durable]'")
+
+from hocket.durable.definition import Durable
+from hocket.durable.engine import Engine, EngineState, Journal, Kind
+from hocket.durable.run import Run
+from hocket.durable.runs import Runs, current_run, open_runs
+from hocket.durable.steps import sleep, step, wait_for
+from hocket.durable.store import RunInfo
+
+__all__ = [
+    "Durable",
+    "Engine",
+    "EngineState",
+    "Journal",
+    "Kind",
+    "Run",
+    "RunInfo",
+    "Runs",
+    "current_run",
+    "open_runs",
+    "sleep",
+    "step",
+    "wait_for",
+]

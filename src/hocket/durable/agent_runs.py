@@ -1,0 +1,198 @@
+"""Agents inside a durable run: each goes on by its own messages, and has its decisions from whichever process.
+
+An agent's history is its record (decision 013). The engine records what no message says: which decision was taken up, since
+the approved call may be running when the process dies, and that the run has ended, with what came of it. So nothing is
+replayed, and nothing of a conversation passes through the engine.
+"""
+
+import functools
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+from urllib.parse import quote
+
+from pydantic_core import to_jsonable_python
+
+from hocket._runtime.journal import current_journal
+from hocket.agents import Agent, AgentResult
+from hocket.agents.approval import Continue
+from hocket.agents.calls import UNKNOWN
+from hocket.agents.state import read_pending_calls, read_state
+from hocket.chat_history import BaseChatMessageHistory, open_history
+from hocket.durable.execution import Execution, Place
+from hocket.durable.run_history import RunHistory
+from hocket.durable.tables import Waiting
+from hocket.durable.values import ANY_VALUE, digest
+from hocket.errors import InvalidInput
+from hocket.messages import AIMessage, BaseMessage, ToolCall, UsageMetadata, add_usage
+
+__all__ = ["RunJournal", "find_session", "is_end", "read_end", "write_end"]
+
+T = TypeVar("T")
+
+_COUNTS = ("usage_unknown", "model_calls", "tool_calls")
+_END = "agent:"
+"""Before the end of an agent's run; no other text begins so."""
+
+_NO_USAGE: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+_Run = Callable[[Any, Any], Awaitable[AgentResult[Any]]]
+
+
+def find_session(run: str, key: str) -> str:
+    """Return where an agent inside a run keeps its messages; ``key``: "" of the agent that the run is."""
+    return quote(run, safe="") + (f"/{quote(key, safe='/')}" if key else "")
+
+
+class RunJournal:
+    """The journal as the floors below see it: of the run, or of an agent inside it.
+
+    Args:
+        execution: of the run.
+        key: of the agent inside which this is; "": of the run's own.
+        records_models: whether calls of models are recorded.
+        is_root: whether the run is a run of an agent, which is the next that runs.
+    """
+
+    def __init__(
+        self, execution: Execution, key: str = "", *, records_models: bool = True, is_root: bool = False
+    ) -> None:
+        self._execution = execution
+        self._key = key
+        self._is_root = is_root
+        self.records_models: bool = records_models
+
+    def claim(self, key: str) -> Place:
+        """Return a place for what ``key`` names."""
+        return self._execution.claim(key)
+
+    async def run_agent(
+        self, agent: object, asked: object, call_id: str | None, run: Callable[[object, object], Awaitable[T]]
+    ) -> T:
+        """Have an agent run to its end, across executions; it waits here for decisions."""
+        known = cast("Agent[Any]", agent)
+        key = ""
+        if not self._is_root:
+            own = quote(call_id or f"{known.get_name()}:{digest(asked, 'what the agent is asked')}", safe=":")
+            key = f"{self._key}/{own}" if self._key else own
+        place = self._execution.claim(f"end {key}")
+        try:
+            return cast(T, await self._run_agent(known, asked, place, cast(_Run, run)))
+        finally:
+            place.release()
+
+    async def _run_agent(self, agent: Agent[Any], asked: object, place: Place, run: _Run) -> AgentResult[Any]:
+        key = place.name.removeprefix("end ")
+        kept = open_history(self._execution.store.database.url, session_id=find_session(self._execution.id, key))
+        history = RunHistory(kept, self._execution)
+        token = current_journal.set(RunJournal(self._execution, key, records_models=False))
+        try:
+            if place.text is None:
+                result = await _AgentRun(self._execution, agent, key, history).run(asked, run)
+                await place.record(write_end(result))
+                return result
+            end = _load_end(place.text)
+            if end.pop("typed", None) is not None:
+                end["output"] = (await run(Continue(), history)).output
+            return AgentResult(new_messages=await history.aget_messages(), **end)
+        finally:
+            current_journal.reset(token)
+
+
+class _AgentRun:
+    """One execution of an agent inside a run, whose ``key`` it has."""
+
+    def __init__(self, execution: Execution, agent: Agent[Any], key: str, history: BaseChatMessageHistory) -> None:
+        self._execution = execution
+        self._agent = agent
+        self._key = key
+        self._history = history
+
+    async def run(self, asked: Any, run: _Run) -> AgentResult[Any]:
+        """Run the agent to its end, and return its result, with what earlier executions used."""
+        messages = await self._history.aget_messages()
+        state = read_state(messages)
+        usage = self._sum_earlier(messages)
+        counts: dict[str, Any] = {
+            "model_calls": state.model_calls,
+            "tool_calls": state.tool_calls,
+            "usage_unknown": 0,
+        }
+        while True:
+            decisions = await self._get_decisions(messages)
+            go_on = Continue(decisions, rerun=self._execution.standing.rerun)
+            result = await run(go_on if messages else asked, self._history)
+            usage = add_usage(usage, result.usage)
+            counts = {name: count + getattr(result, name) for name, count in counts.items()}
+            messages = await self._history.aget_messages()
+            if result.stop != "paused":
+                said = messages or result.new_messages  # where a limit came before the first answer
+                return replace(result, new_messages=said, past=[], decided=[], usage=usage, **counts)
+
+    def _sum_earlier(self, messages: Sequence[BaseMessage]) -> UsageMetadata:
+        """Return what earlier executions used: by the messages, and by the ends of agents among the tools."""
+        usages = [message.usage_metadata for message in messages if isinstance(message, AIMessage)]
+        own = re.escape(f"{self._key}/" if self._key else "")
+        ends = self._execution.find_all(f"end {own}[^/]+")
+        usages += [_load_end(text)["usage"] for text in ends if is_end(text)]
+        return functools.reduce(add_usage, filter(None, usages), _NO_USAGE)
+
+    async def _get_decisions(self, messages: Sequence[BaseMessage]) -> Mapping[str, Any]:
+        """Return what was decided of the calls that wait; where there are some, wait for the first decision."""
+        waiting = {call["id"] or "": call for call in read_pending_calls(messages)}
+        decisions: dict[str, Any] = {}
+        for call_id, call in waiting.items():
+            if (text := self._execution.find(self._name_decision(call_id))) is not None:
+                decisions[call_id] = self._reread(call, ANY_VALUE.load(text))
+        if decisions or not waiting:
+            return decisions
+        names = {f"{self._key} {call_id}": call_id for call_id in waiting}
+        told = [Waiting(call=call_id, session=self._key) for call_id in waiting]
+        for signal in await self._execution.find_signals(told, lambda signal: signal.call in names):
+            call_id = names[signal.call or ""]
+            await self._execution.record(self._name_decision(call_id), signal.value)
+            decisions[call_id] = ANY_VALUE.load(signal.value)
+        return decisions
+
+    def _name_decision(self, call_id: str) -> str:
+        return f"decided {self._key} {call_id}"
+
+    def _reread(self, call: ToolCall, decision: Any) -> Any:
+        """Return a decision that an earlier execution took up: a call that it may have begun is not made again."""
+        kind = decision if isinstance(decision, str) else decision["type"]
+        if kind in ("reject", "respond") or call["name"] in self._agent.idempotent_tools:
+            return decision
+        if self._execution.standing.rerun == "always":
+            return decision
+        return {"type": "respond", "message": f"This call was approved, and its process ended before it did. {UNKNOWN}"}
+
+
+def write_end(result: AgentResult[Any], messages: Sequence[BaseMessage] | None = None) -> str:
+    """Return the end of an agent's run as text; ``messages``: with these, which no history of the run has."""
+    end: dict[str, Any] = {"stop": result.stop, "usage": result.usage}
+    end |= {name: getattr(result, name) for name in _COUNTS}
+    if messages is not None:
+        end["new_messages"] = messages
+    try:
+        return _END + ANY_VALUE.dump({**end, "output": result.output}, "the output")
+    except InvalidInput:  # an object, which the messages have, too
+        return _END + ANY_VALUE.dump({**end, "typed": to_jsonable_python(result.output)}, "the output of an agent")
+
+
+def is_end(text: str) -> bool:
+    """Whether a text is the end of an agent's run."""
+    return text.startswith(_END)
+
+
+def _load_end(text: str) -> dict[str, Any]:
+    return cast("dict[str, Any]", ANY_VALUE.load(text.removeprefix(_END)))
+
+
+async def read_end(text: str, agent: Agent[Any] | None, history: BaseChatMessageHistory) -> AgentResult[Any]:
+    """Return the result that a text stands for, in whichever process; without the ``agent`` an object is its JSON."""
+    end = _load_end(text)
+    if (typed := end.pop("typed", None)) is not None:
+        end["output"] = typed if agent is None else agent.read_output(typed)
+    if "new_messages" not in end:
+        end["new_messages"] = await history.aget_messages()
+    return AgentResult(**end)

@@ -1,0 +1,93 @@
+"""The database of durable runs, by its address: what speaks to it, and what its failures are called."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeout
+
+from hocket._databases.urls import parse_address
+from hocket._secrets import redact_url
+from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
+from hocket.durable.tables import RunTables
+from hocket.errors import EngineUnavailable, InvalidInput
+
+__all__ = ["RunDatabase"]
+
+_PATIENCE = 30.0  # seconds for which a writer waits for others, on SQLite
+
+
+class RunDatabase:
+    """One database; nothing is opened before it is used. Its methods block.
+
+    Attributes:
+        url: its address, as histories take it.
+        shown: its address without a password.
+
+    Raises:
+        InvalidInput: the address is of another kind.
+    """
+
+    def __init__(self, url: str) -> None:
+        kind, place = parse_address(url, "durable runs")
+        self.shown: str = redact_url(url)
+        if kind not in ("sqlite", "postgres") or not place:
+            raise InvalidInput(f"{self.shown!r} is no address of durable runs: it is sqlite:///path or postgresql://…")
+        self.url: str = url
+        self._path = place if kind == "sqlite" else None
+        try:
+            address = sa.make_url(url)
+        except ArgumentError:
+            raise InvalidInput(f"{self.shown!r} cannot be read: it is postgresql://user@host:port/database") from None
+        self._address = address if self._path else address.set(drivername="postgresql+psycopg")
+        self._engine: sa.Engine | None = None
+        self._tables: RunTables | None = None
+
+    @property
+    def engine_url(self) -> str:
+        """The address, as DBOS takes it."""
+        return self._address.render_as_string(hide_password=False)
+
+    @property
+    def tables(self) -> RunTables:
+        """The tables of durable runs; made if absent."""
+        if self._tables is None:
+            options = {"timeout": _PATIENCE} if self._path else {}
+            self._engine = sa.create_engine(self._address, connect_args=options)
+            tables = RunTables(self._engine)
+            with self._engine.connect() as connection:
+                if self._path:  # kept in the file
+                    connection.execute(sa.text("PRAGMA journal_mode=WAL"))
+            tables.make()
+            self._tables = tables
+        return self._tables
+
+    def has_table(self, name: str) -> bool:
+        """Whether the engine has made its tables."""
+        _ = self.tables
+        assert self._engine is not None
+        return sa.inspect(self._engine).has_table(name, schema=None if self._path else "dbos")
+
+    def make_liveness(self) -> Liveness:
+        """Return the locks of the workers."""
+        return FileLiveness(self._path) if self._path else SessionLiveness(self._address)
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        if self._engine is not None:
+            self._engine.dispose()
+
+    @contextmanager
+    def tell_failures(self) -> Generator[None]:
+        """Raise a failure of the database in hocket's words.
+
+        Raises:
+            EngineUnavailable: it cannot be reached, or does not answer.
+        """
+        try:
+            yield
+        except DBAPIError as error:
+            said = str(error.orig).strip().splitlines()[:1]
+            raise EngineUnavailable(f"{self.shown}: {''.join(said)}") from error
+        except PoolTimeout:
+            raise EngineUnavailable(f"{self.shown}: all connections are in use") from None

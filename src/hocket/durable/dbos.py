@@ -1,0 +1,375 @@
+"""The engine that ships: DBOS, embedded, on SQLite or PostgreSQL. It keeps the journals, and gives each run to one process.
+
+DBOS itself takes up the runs of a dead process only where that one's name comes back. So workers have names of their own,
+each holds a lock (`hocket.durable.liveness`), and once a second each looks for runs of workers that died: these go back into
+the queue of their kind, to which the workers listen that have the kind.
+
+Its steps have numbers, and are found by them again in the order in which code reaches them. Here they are found by their
+names: all that are recorded are read at the beginning, their numbers passed over, and new ones come after them.
+"""
+
+import asyncio
+import contextvars
+import functools
+import logging
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+
+import anyio
+import anyio.lowlevel
+from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, error as dbos_errors
+
+from hocket._runtime.clock import new_run_id
+from hocket._runtime.fork import after_fork
+from hocket._runtime.mode import ASYNC
+from hocket._secrets import redact
+from hocket.durable.database import RunDatabase
+from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
+from hocket.durable.engine_texts import EngineTexts, FailureError
+from hocket.durable.liveness import Liveness
+from hocket.errors import InvalidInput, RunExists
+
+__all__ = ["DBOSEngine"]
+
+T = TypeVar("T")
+
+_APPLICATION, _CODE = "hocket", "hocket-1"
+"""What DBOS calls program and version: it must never think that a run is another program's."""
+
+_PREFIX = "hocket."
+"""Before the names of runs, where DBOS asks for a function's name."""
+
+EVERY = 1.0
+"""Seconds between two looks for runs that were cancelled, and for workers that died."""
+
+_GRACE = 10.0
+"""Seconds that the end of runs may take when a worker is closed, and the record of a step when it is cancelled."""
+
+_STATUSES: Mapping[str, Status] = {
+    "ENQUEUED": "queued",
+    "DELAYED": "queued",
+    "PENDING": "running",
+    "SUCCESS": "done",
+    "ERROR": "failed",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "failed",
+    "CANCELLED": "cancelled",
+}
+
+_log = logging.getLogger("hocket.durable")
+_working: "DBOSEngine | None" = None  # DBOS is one for a process
+_workflows: dict[str, Callable[[str], Coroutine[Any, Any, str]]] = {}
+_changing = threading.Lock()
+
+
+@after_fork
+def _start_anew() -> None:
+    global _working, _changing
+    _working, _changing = None, threading.Lock()
+
+
+class _LeftError(BaseException):
+    """Ends an execution for DBOS, which then records nothing, and waits for nobody else's record in a thread either."""
+
+
+class _DBOSJournal:
+    """The journal of one execution, on the loop of DBOS."""
+
+    def __init__(self, recorded: dict[str, str]) -> None:
+        self._recorded = recorded
+        self.is_halted: bool = False
+        self.scope = anyio.CancelScope()
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def recorded(self) -> Mapping[str, str]:
+        return self._recorded
+
+    async def record(self, key: str, call: Callable[[], Awaitable[str]]) -> str:
+        text = await call()
+
+        async def keep() -> str:
+            return text
+
+        try:
+            with anyio.move_on_after(_GRACE, shield=True):  # what was done is not lost since the run is cancelled now
+                await DBOS.run_step_async({"name": key}, keep)
+        except dbos_errors.DBOSBaseException as error:  # which nobody in between may catch
+            self.is_halted = isinstance(error, dbos_errors.DBOSWorkflowConflictIDError)
+            self.scope.cancel()
+            await anyio.lowlevel.checkpoint()
+        self._recorded[key] = text
+        return text
+
+    def end(self, *, is_halted: bool) -> None:
+        """Cancel the execution, from whichever thread; ``is_halted``: another process goes on with it."""
+
+        def cancel() -> None:
+            self.is_halted = self.is_halted or is_halted
+            self.scope.cancel()
+
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(cancel)
+
+
+class DBOSEngine(Engine):
+    """Runs on one database. As a worker it is the only one of its process.
+
+    Args:
+        database: where everything is kept.
+        read_version: returns the version of a run, of the text that it was started with.
+    """
+
+    def __init__(self, database: RunDatabase, read_version: Callable[[str, str], str]) -> None:
+        self._database = database
+        self._read_version = read_version
+        self._client: DBOSClient | None = None
+        self._execute: Execute | None = None
+        self._kinds: frozenset[Kind] = frozenset()
+        self._worker = ""
+        self._liveness: Liveness | None = None
+        self._running: dict[str, _DBOSJournal] = {}
+        self._is_halting = False
+        self._is_over = threading.Event()
+        self._sweeper: threading.Thread | None = None
+
+    # -- what any process may ask
+
+    async def start(self, id: str, kind: Kind, text: str) -> None:
+        await ASYNC.call_sync(self._call, self._start, id, kind, text)
+
+    async def cancel(self, id: str) -> None:
+        await ASYNC.call_sync(self._call, lambda: self._open_client().cancel_workflow(id))
+
+    async def resume(self, id: str, kind: Kind) -> None:
+        await ASYNC.call_sync(self._call, self._resume, id, kind)
+
+    async def states(self, ids: Sequence[str]) -> Mapping[str, EngineState]:
+        found = await ASYNC.call_sync(self._call, self._list, workflow_ids=[*ids]) if ids else []
+        return {one.workflow_id: _read_state(one) for one in found}
+
+    async def find(self, name: str | None, status: Status | None, most: int, after: int) -> Sequence[EngineState]:
+        statuses = [word for word, meant in _STATUSES.items() if status in (None, meant)]
+        names = None if name is None else _PREFIX + name
+        found = await ASYNC.call_sync(
+            self._call, self._list, name=names, status=statuses, limit=most, offset=after, sort_desc=True
+        )
+        return [_read_state(one) for one in found if one.name.startswith(_PREFIX)]
+
+    def _call(self, function: Callable[..., T], /, *args: Any, **options: Any) -> T:
+        """Call what blocks, outside of any run: DBOS would take it for a step of the one that it is called in."""
+        with self._database.tell_failures():
+            return contextvars.Context().run(functools.partial(function, *args, **options))
+
+    def _open_client(self) -> DBOSClient:
+        if self._client is None:
+            url = self._database.engine_url
+            if not self._database.has_table("workflow_status"):
+                DBOS.migrate(url)
+            self._client = DBOSClient(
+                system_database_url=url,
+                serializer=EngineTexts(),
+                application_name=_APPLICATION,
+                retry_connection_errors=False,
+            )
+        return self._client
+
+    def _list(self, **asked: Any) -> list[WorkflowStatus]:
+        return self._open_client().list_workflows(application_name=_APPLICATION, **asked)
+
+    def _start(self, id: str, kind: Kind, text: str) -> None:
+        self._open_client().check_connection()  # DBOS would wait for it
+        try:
+            with SetWorkflowID(id):
+                DBOS.start_workflow(_workflows[kind.name], text)
+        except dbos_errors.DBOSConflictingWorkflowError:
+            raise RunExists(f"there is a run {id!r} of another name; choose another id") from None
+
+    def _resume(self, id: str, kind: Kind) -> None:
+        client = self._open_client()
+        last = max((step["function_id"] for step in client.list_workflow_steps(id, load_output=False)), default=0)
+        client.rewind_workflow(id, start_step=last + 1, queue_name=_name_queue(kind))
+
+    # -- a worker
+
+    async def open(self, execute: Execute, kinds: Collection[Kind]) -> None:
+        self._execute, self._kinds = execute, frozenset(kinds)
+        await ASYNC.acquire(lambda: self._call(self._enter), lambda _: self._call(self._leave))
+
+    async def close(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await ASYNC.call_sync(self._call, self._leave)
+
+    def _enter(self) -> None:
+        global _working
+        with _changing:
+            if _working is not None:
+                raise InvalidInput(
+                    f"this process works on the runs of {_working._database.shown} already, and on one database at a time"
+                )
+            _working = self
+        try:
+            self._open_client()
+            self._launch()
+        except BaseException:
+            self._leave()
+            raise
+        self._is_over.clear()
+        self._sweeper = threading.Thread(target=self._look_again, name="hocket-durable", daemon=True)
+        self._sweeper.start()
+
+    def _leave(self) -> None:
+        global _working
+        self._is_over.set()
+        if self._sweeper is not None:
+            self._sweeper.join()
+            self._sweeper = None
+        self._halt()
+        if self._client is not None:
+            self._client.destroy()
+            self._client = None
+        self._database.close()
+        with _changing:
+            _working = None if _working is self else _working
+
+    def _launch(self) -> None:
+        """Take the lock of this worker, and have DBOS begin under its name."""
+        self._worker = f"{socket.gethostname()}-{os.getpid()}-{new_run_id().hex[-8:]}"
+        self._is_halting = False
+        self._liveness = self._database.make_liveness()
+        self._liveness.enter(self._worker)
+        queues = {_name_queue(kind) for kind in self._kinds}
+        DBOS(
+            config={
+                "name": _APPLICATION,
+                "system_database_url": self._database.engine_url,
+                "executor_id": self._worker,
+                "application_version": _CODE,
+                "serializer": EngineTexts(),
+                "log_level": "CRITICAL",
+                "use_listen_notify": False,
+            }
+        )
+        for kind in self._kinds:
+            _register(kind.name)
+        DBOS.listen_queues([*queues])
+        DBOS.launch()
+        for queue in queues:
+            DBOS.register_queue(queue, polling_interval_sec=EVERY, on_conflict="always_update")
+
+    def _halt(self) -> None:
+        """End what runs here without a trace, for others to go on with, and DBOS."""
+        self._is_halting = True  # for those that begin just now
+        for journal in [*self._running.values()]:
+            journal.end(is_halted=True)
+        waited = threading.Event()
+        for _ in range(int(_GRACE / 0.01)):
+            if not self._running or waited.wait(0.01):
+                break
+        DBOS.destroy()
+        if self._liveness is not None:
+            self._liveness.leave()
+            self._liveness = None
+
+    async def drive(self, id: str, text: str) -> str:
+        """Execute a run, on the loop of DBOS.
+
+        Raises:
+            FailureError: it has failed.
+            _LeftError: its end is not to be recorded: it was cancelled elsewhere, or goes on elsewhere.
+        """
+        assert self._execute is not None
+        steps = await ASYNC.call_sync(self._call, lambda: self._open_client().list_workflow_steps(id))
+        for _ in range(max((step["function_id"] for step in steps), default=0)):
+            DBOS.reserve_step()
+        journal = _DBOSJournal(
+            {step["function_name"]: cast(str, step["output"]) for step in steps if step["error"] is None}
+        )
+        self._running[id] = journal
+        if self._is_halting:
+            journal.end(is_halted=True)
+        try:
+            with journal.scope:
+                return await self._execute(id, text, journal)
+        except Exception as error:
+            raise FailureError(type(error).__name__, redact(str(error))) from None
+        finally:
+            if self._running.get(id) is journal:
+                del self._running[id]
+        raise _LeftError
+
+    # -- once a second
+
+    def _look_again(self) -> None:
+        while not self._is_over.wait(EVERY):
+            try:
+                self._call(self._look)
+            except Exception as error:  # of whatever kind: the next look may do better
+                _log.warning("durable runs at %s: %s", self._database.shown, redact(f"{type(error).__name__}: {error}"))
+
+    def _look(self) -> None:
+        assert self._liveness is not None
+        if not self._liveness.is_held():  # others take what ran here, and this is another worker from now on
+            self._halt()
+            self._launch()
+            return
+        if ids := [*self._running]:
+            for one in self._list(workflow_ids=ids, status="CANCELLED", load_input=False, load_output=False):
+                if (journal := self._running.get(one.workflow_id)) is not None:
+                    journal.end(is_halted=False)
+        with self._liveness.sweep() as is_alone:
+            if is_alone:
+                self._take_over(self._liveness)
+
+    def _take_over(self, liveness: Liveness) -> None:
+        """Put the runs of workers that died into the queues of their kinds."""
+        names = [_PREFIX + kind.name for kind in self._kinds]
+        pending = self._list(name=names, status="PENDING", load_input=False, load_output=False)
+        workers = {one.executor_id or "" for one in pending} - {self._worker}
+        dead = [worker for worker in workers if not liveness.is_alive(worker)]
+        if not dead:
+            return
+        for one in self._list(name=names, status="PENDING", executor_id=dead, load_output=False):
+            state = _read_state(one)
+            kind = Kind(state.name, self._read_version(state.id, state.text))
+            if kind in self._kinds:
+                self._open_client().resume_workflow(state.id, queue_name=_name_queue(kind))
+
+
+def _name_queue(kind: Kind) -> str:
+    return f"{_PREFIX}{kind.name}@{kind.version}"
+
+
+def _register(name: str) -> None:
+    """Tell DBOS of the function that executes the runs of a name; it keeps it for good."""
+    if name in _workflows:
+        return
+
+    async def drive(text: str) -> str:
+        try:
+            if _working is not None:
+                return await _working.drive(DBOS.workflow_id or "", text)
+        except asyncio.CancelledError:  # DBOS ends its loop
+            pass
+        raise _LeftError  # this process is a worker no longer
+
+    _workflows[name] = DBOS.workflow(name=_PREFIX + name, max_recovery_attempts=1_000_000)(drive)
+
+
+def _read_state(found: WorkflowStatus) -> EngineState:
+    given = cast("dict[str, Any]", found.input or {})
+    failure = found.error
+    return EngineState(
+        id=found.workflow_id,
+        name=found.name.removeprefix(_PREFIX),
+        status=_STATUSES[found.status],
+        text=cast(str, [*given.get("args", ()), ""][0]),
+        output=cast("str | None", found.output),
+        failure=(failure.kind, failure.text) if isinstance(failure, FailureError) else None,
+        created=(found.created_at or 0) / 1000,
+        updated=(found.updated_at or 0) / 1000,
+        worker=found.executor_id,
+    )

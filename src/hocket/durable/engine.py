@@ -1,0 +1,100 @@
+"""The seam between durable runs and what executes them: an engine finds a process for each run, and keeps its journal.
+
+An engine knows runs by their ids and names, and texts that it does not read. It executes a run again after its process has
+died, and never in two processes at once.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+__all__ = ["Engine", "EngineState", "Execute", "Journal", "Kind", "Status"]
+
+Status: TypeAlias = Literal["queued", "running", "waiting", "done", "failed", "cancelled"]
+"""How a run stands. ``waiting``: for a decision, a signal, or a time; an engine says ``running`` of it."""
+
+
+class Kind(NamedTuple):
+    """What a run is a run of: workers take those of the kinds that they have."""
+
+    name: str
+    version: str
+
+
+class EngineState(NamedTuple):
+    """What an engine knows of a run.
+
+    Attributes:
+        text: what it was started with.
+        output: what it has returned; None: nothing yet.
+        failure: the name of an error's class, and its text; None: it has not failed.
+        created, updated: in seconds since 1970.
+        worker: the process that has it, or had it last; None: none has.
+    """
+
+    id: str
+    name: str
+    status: Status
+    text: str
+    output: str | None
+    failure: tuple[str, str] | None
+    created: float
+    updated: float
+    worker: str | None
+
+
+class Journal(Protocol):
+    """What is recorded of a run."""
+
+    @property
+    def recorded(self) -> Mapping[str, str]:
+        """By key, what earlier executions have recorded, and this one."""
+        ...
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether another process goes on with the run: nothing that is done now may be kept anywhere."""
+        ...
+
+    async def record(self, key: str, call: Callable[[], Awaitable[str]]) -> str:
+        """Have ``call`` made, record what it returns, and return it. Where it raises, nothing is recorded.
+
+        Raises:
+            EngineUnavailable: it could not be recorded.
+        """
+        ...
+
+
+Execute: TypeAlias = Callable[[str, str, Journal], Awaitable[str]]
+"""Executes a run, of which it gets the id, the text that it was started with, and the journal; returns its output."""
+
+
+class Engine(Protocol):
+    """Finds a process for each run. Its methods raise `EngineUnavailable` where its store cannot be reached."""
+
+    async def open(self, execute: Execute, kinds: Collection[Kind]) -> None:
+        """Make this process a worker: ``execute`` is called for each run of these kinds, again after a crash."""
+        ...
+
+    async def close(self) -> None:
+        """Be a worker no longer: what runs here is left to others, as if this process had died."""
+        ...
+
+    async def start(self, id: str, kind: Kind, text: str) -> None:
+        """Have a run executed. There may be one of this id, which stays as it is."""
+        ...
+
+    async def cancel(self, id: str) -> None:
+        """End a run, wherever it is; one that has ended stays as it is."""
+        ...
+
+    async def resume(self, id: str, kind: Kind) -> None:
+        """Have a run that has failed, or was cancelled, executed again, with what it has recorded."""
+        ...
+
+    async def states(self, ids: Sequence[str]) -> Mapping[str, EngineState]:
+        """Return what is known of runs, by their ids; those that there are not are left out."""
+        ...
+
+    async def find(self, name: str | None, status: Status | None, most: int, after: int) -> Sequence[EngineState]:
+        """Return ``most`` runs, newest first, without the first ``after``; of a name, and a status, if these are given."""
+        ...

@@ -1,0 +1,224 @@
+"""`open_runs`: the durable runs of one database, and the process that works on them."""
+
+import functools
+import logging
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import anyio
+
+from hocket._runtime import clock
+from hocket._runtime.clock import Alarm
+from hocket._runtime.journal import current_journal
+from hocket._runtime.portal import run_in_portal
+from hocket._secrets import redact
+from hocket.durable import engine
+from hocket.durable.agent_runs import RunJournal
+from hocket.durable.database import RunDatabase
+from hocket.durable.dbos import DBOSEngine
+from hocket.durable.definition import Durable, MakeContext, MakeInjected, read_output
+from hocket.durable.engine import Engine, Kind, Status
+from hocket.durable.execution import Execution, current_execution
+from hocket.durable.run import Run
+from hocket.durable.signals import SignalReader
+from hocket.durable.store import KnownRun, RunInfo, RunRecord, RunStore
+from hocket.durable.tables import Standing
+from hocket.errors import EngineUnavailable, HistoryUnavailable, InvalidInput, TotalTimeout
+
+__all__ = ["Runs", "current_run", "open_runs"]
+
+T = TypeVar("T")
+
+_FIRST_PAUSE, _LAST_PAUSE = 0.5, 30.0
+"""Seconds before a run is executed again whose store could not be reached: they grow."""
+
+_log = logging.getLogger("hocket.durable")
+
+
+def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = None) -> "Runs":
+    """Return the durable runs of a database. Nothing is opened before it is used.
+
+    Args:
+        url: ``sqlite:///path``, for the processes of one machine, or ``postgresql://host/database``. The histories of the
+            runs' agents are there, too.
+        max_concurrency: runs that this process works on at once; those that wait are not counted.
+        engine: executes the runs; default: DBOS, in this process.
+
+    Raises:
+        InvalidInput: the address is of another kind, or the number is none above 0.
+        MissingDependency: dbos is missing: ``pip install 'hocket[durable]'``.
+    """
+    if not isinstance(max_concurrency, int) or isinstance(max_concurrency, bool) or max_concurrency < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"max_concurrency is {max_concurrency!r}; it is a whole number above 0")
+    return Runs(RunDatabase(url), max_concurrency, engine)
+
+
+class Runs:
+    """The durable runs of a database. As an async context manager, or as a plain one, this process works on them.
+
+    Args:
+        database: where they are.
+        max_concurrency, engine: see `open_runs`, which makes it.
+    """
+
+    def __init__(self, database: RunDatabase, max_concurrency: int, engine: Engine | None) -> None:
+        self._most = max_concurrency
+        self._durables: dict[Kind, Durable[Any, Any]] = {}
+        self._newest: dict[str, str] = {}  # the version of a name that was made last
+        self._store = RunStore(database, engine or DBOSEngine(database, self._find_version))
+        self._signals = SignalReader(self._store)
+        self._places: anyio.Semaphore | None = None
+        self._is_open = False
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{kind.name} {kind.version}" for kind in self._durables) or "nothing"
+        return f"<Runs of {names} at {self._store.database.shown}>"
+
+    # -- what they are runs of
+
+    def durable(
+        self,
+        target: Any = None,
+        *,
+        name: str | None = None,
+        version: str = "1",
+        context: MakeContext | None = None,
+        injected: MakeInjected | None = None,
+    ) -> Any:
+        """Return what starts durable runs of an agent, a chain, or an async function of one input. A decorator, too.
+
+        Args:
+            target: it.
+            name: by which every process knows it; default: its own.
+            version: of the code. A run goes on under the version that it was started with, and several may be registered;
+                new runs take the one that was registered last. An agent goes on under any code: give it one version.
+            context, injected: functions of a `RunInfo` that return the agent's context, and its injected arguments, anew for
+                each execution, since they are not stored.
+
+        Raises:
+            InvalidInput: it is none of these; there is no name; the name and version are taken; an agent needs a context or
+                injected arguments, and there is no function for them; or this process works on the runs already.
+        """
+        if target is None:
+            return functools.partial(self.durable, name=name, version=version, context=context, injected=injected)
+        if self._is_open:
+            raise InvalidInput("this process works on these runs already: register what they are runs of before")
+        made: Durable[Any, Any] = Durable(
+            target, name, version, context, injected, self._store, self._check_open, self.run
+        )
+        kind = Kind(made.name, made.version)
+        if kind in self._durables:
+            raise InvalidInput(
+                f"{made.name!r} is there already in version {version!r}; give it another name or version"
+            )
+        self._durables[kind] = made
+        self._newest[made.name] = made.version
+        return made
+
+    # -- runs
+
+    def run(self, id: str) -> Run[Any]:
+        """Return a run by its id. Nothing is asked: it need not exist."""
+        return Run(id, self._store, self._read_output)
+
+    async def alist(self, *, status: Status | None = None, name: str | None = None, limit: int = 100) -> list[RunInfo]:
+        """Return how the runs stand, the newest first.
+
+        Args:
+            status: of this status alone.
+            name: of this name alone.
+            limit: as many at most.
+
+        Raises:
+            EngineUnavailable: the store cannot be reached.
+        """
+        return await self._store.find_all(name, status, limit)
+
+    def list_runs(self, *, status: Status | None = None, name: str | None = None, limit: int = 100) -> list[RunInfo]:
+        """Return how the runs stand: the sync twin of `alist`."""
+        return run_in_portal(functools.partial(self.alist, status=status, name=name, limit=limit))
+
+    async def _read_output(self, known: KnownRun) -> Any:
+        durable = self._durables.get(known.kind)
+        if durable is not None:
+            return await durable.read_output(known.state.output or "", known.state.id)
+        return await read_output(self._store, known.state.output or "", known.state.id)
+
+    # -- the worker
+
+    async def __aenter__(self) -> Self:
+        if self._is_open:
+            raise InvalidInput("this process works on these runs already; one `async with` is enough")
+        await self._store.engine.open(self._execute, self._durables)
+        self._is_open = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._is_open = False
+        await self._store.engine.close()
+
+    def __enter__(self) -> Self:
+        return run_in_portal(self.__aenter__)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        run_in_portal(functools.partial(self.__aexit__, kind, error, trace))
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise InvalidInput("runs are started by a process that works on them: `async with runs:` around this")
+
+    def _find_version(self, id: str, text: str) -> str:
+        """Return the version of a run by now."""
+        standing = self._store.database.tables.read([id]).get(id, Standing())
+        return standing.version or RunRecord.read(text).version
+
+    async def _execute(self, id: str, text: str, journal: engine.Journal) -> str:
+        """Execute a run to its end, on the loop of the engine; again where the store could not be reached meanwhile."""
+        if self._places is None:
+            self._places = anyio.Semaphore(self._most)
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return await self._execute_once(id, text, journal, self._places)
+            except (HistoryUnavailable, EngineUnavailable) as error:
+                if journal.is_halted:
+                    raise
+                _log.warning("the run %r waits for its store: %s", id, redact(str(error)))
+            await anyio.sleep(pause)
+            pause = min(2 * pause, _LAST_PAUSE)
+
+    async def _execute_once(self, id: str, text: str, journal: engine.Journal, places: anyio.Semaphore) -> str:
+        standing = await self._store.call(lambda: self._store.database.tables.begin(id))
+        known = KnownRun((await self._store.engine.states([id]))[id], standing, RunRecord.read(text))
+        durable = self._durables[known.kind]
+        execution = Execution(id, self._store, journal, standing, self._signals, places)
+        _current.set(self.run(id))
+        current_execution.set(execution)
+        current_journal.set(RunJournal(execution, is_root=durable.is_agent))
+        try:
+            await execution.enter()
+            deadline = known.record.deadline
+            with Alarm() as alarm:
+                alarm.set(None if deadline is None else max(0.0, deadline - clock.current().time()))
+                output = await durable.execute(known)
+                if unused := execution.list_unused():
+                    _log.warning(
+                        "the run %r did not ask for %s, which it had recorded: has its code changed?", id, unused[:5]
+                    )
+                return output
+            raise TotalTimeout(f"the run {id!r} took longer than it was given when it was started")
+        finally:
+            execution.leave()
+
+
+def current_run() -> Run[Any] | None:
+    """Return the run that this code is part of; None: none."""
+    return _current.get()
+
+
+_current: ContextVar[Run[Any] | None] = ContextVar("hocket_run", default=None)

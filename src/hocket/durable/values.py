@@ -1,0 +1,113 @@
+"""Values as text: what a run is started with, what its steps return, what it is told.
+
+Messages, documents, JSON's own types and Python's plain ones (dates, bytes, sets ...) are written as `hocket.load` does it.
+Others (dataclasses, pydantic's models) need the annotation of the function that takes or returns them, and are written and
+read by pydantic. Nothing is pickled: what cannot be read back is refused.
+"""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from pydantic_core import PydanticSerializationError
+
+from hocket._pipeline.cache_key import hash_bytes
+from hocket.errors import InvalidInput, LoadError
+from hocket.load.dump import dump_storable
+from hocket.load.loading import Loader
+from hocket.load.serializable import StorableData
+from hocket.messages import BaseMessage
+
+__all__ = ["ANY_VALUE", "Codec", "digest", "make_codecs"]
+
+T = TypeVar("T")
+
+_KINDS = (BaseMessage, StorableData)
+_loader = Loader(allowed=_KINDS)
+_LOADED, _TYPED = "value", "typed"
+
+
+class Codec(Generic[T]):
+    """Writes and reads the values of one place.
+
+    Args:
+        kind: what its annotation says; None: nothing.
+    """
+
+    def __init__(self, kind: TypeAdapter[T] | None = None) -> None:
+        self._kind = kind
+
+    def dump(self, value: T, what: str) -> str:
+        """Return a value as text; ``what`` it is, for the error.
+
+        Raises:
+            InvalidInput: it could not be read back.
+        """
+        try:
+            written = {_LOADED: dump_storable(value, _KINDS)}
+        except InvalidInput as error:
+            if self._kind is None:
+                raise InvalidInput(f"{what} cannot be stored: {error}") from None
+            try:
+                written = {_TYPED: self._kind.dump_python(value, mode="json", warnings="error")}
+            except (PydanticSerializationError, ValueError) as problem:
+                raise InvalidInput(f"{what} cannot be stored: it is not what its annotation says: {problem}") from None
+        return json.dumps(written, ensure_ascii=True, separators=(",", ":"))
+
+    def load(self, text: str) -> T:
+        """Return the value that a text stands for.
+
+        Raises:
+            LoadError: it stands for none.
+        """
+        try:
+            written = json.loads(text)
+            value: object = _loader.load(written[_LOADED]) if _LOADED in written else written[_TYPED]
+            return cast(T, value) if self._kind is None else self._kind.validate_python(value)
+        except (ValueError, KeyError, TypeError, ValidationError) as error:
+            kind = type(error).__name__  # whose text may have the value in it
+            raise LoadError(f"what a durable run has stored cannot be read ({kind})") from None
+
+
+ANY_VALUE: Codec[Any] = Codec()
+"""For values of which nothing is said."""
+
+
+def make_codecs(function: Callable[..., object]) -> tuple[Codec[Any], Codec[Any]]:
+    """Return the codecs of a function's first argument, and of its result."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except Exception:  # a name that is not there: nothing is said
+        return ANY_VALUE, ANY_VALUE
+    names = [name for name in inspect.signature(function).parameters if name in hints][:1]
+    return _make_codec(hints, names[0] if names else ""), _make_codec(hints, "return")
+
+
+def _make_codec(hints: dict[str, Any], name: str) -> Codec[Any]:
+    if name not in hints:
+        return ANY_VALUE
+    try:
+        return Codec(TypeAdapter(hints[name]))
+    except PydanticUserError:  # of a class that pydantic does not know
+        return ANY_VALUE
+
+
+def digest(value: object, what: str) -> str:
+    """Return a short text that equal values have in common, and others have not.
+
+    Raises:
+        InvalidInput: the value cannot be written down.
+    """
+    try:
+        written = dump_storable(value, _KINDS)
+    except InvalidInput:
+        try:
+            written = TypeAdapter[object](object).dump_python(value, mode="json")
+        except (PydanticSerializationError, ValueError) as error:
+            raise InvalidInput(
+                f"{what} cannot be written down, to be known again by it: {error}; name it by key="
+            ) from None
+    return hash_bytes(json.dumps(written, sort_keys=True).encode())[:16]
