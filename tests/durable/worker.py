@@ -1,6 +1,7 @@
 """A program that works on durable runs, to be killed: every question and every call of a tool is a line of a log.
 
-``python -m tests.durable.worker URL LOG SECONDS``: SECONDS is how long an answer, a tool and a step take at most.
+``python -m tests.durable.worker URL LOG SECONDS [ID...]``: SECONDS is how long an answer, a tool and a step take at most.
+It starts the runs of these ids, unless they are there, and works until it is killed.
 """
 
 import asyncio
@@ -14,21 +15,22 @@ import anyio
 
 from hocket import AIMessage, create_agent
 from hocket.agents import Agent
-from hocket.durable import Runs, current_run, open_runs, sleep, step, wait_for
+from hocket.durable import Durable, Runs, current_run, dbos, open_runs, sleep, step, wait_for
+from hocket.errors import OutcomeUnknown
 from hocket.language_models import BaseChatModel
 from hocket.messages import BaseMessage, ToolMessage
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.tools import BaseTool, tool
 
-__all__ = ["LOG", "make_runs"]
+__all__ = ["LOG", "SECONDS", "make_runs"]
 
-LOG = "DURABLE_LOG"
+LOG, SECONDS = "DURABLE_LOG", "DURABLE_SECONDS"
 
 
 def write(*words: object) -> None:
     """Append a line to the log, in one write."""
     run = current_run()
-    line = " ".join(map(str, (*words, "" if run is None else run.id)))
+    line = " ".join(map(str, (os.getpid(), *words, "-" if run is None else run.id)))
     file = os.open(os.environ[LOG], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         os.write(file, f"{line}\n".encode())
@@ -38,7 +40,7 @@ def write(*words: object) -> None:
 
 async def work() -> None:
     """Take a moment, in which a process may be killed."""
-    await anyio.sleep(random.random() * float(os.environ.get("DURABLE_SECONDS", "0.1")))
+    await anyio.sleep(random.random() * float(os.environ[SECONDS]))
 
 
 class Actor(BaseChatModel):
@@ -129,8 +131,8 @@ def make_agent() -> Agent[str]:
     return create_agent(Actor(part="clerk"), tools, interrupt_on=["refund"], name="clerk")
 
 
-def make_runs(url: str) -> Runs:
-    """Return what the exam works on."""
+def make_runs(url: str) -> tuple[Runs, dict[str, Durable[str, Any]]]:
+    """Return what the exam works on, and what its runs are runs of, by name."""
     runs = open_runs(url)
     clerk = runs.durable(make_agent(), name="clerk")
 
@@ -141,20 +143,26 @@ def make_runs(url: str) -> Runs:
         answers = await echo.abatch([f"{topic} {at}" for at in range(4)])
         await sleep(0.3)
         released = await wait_for("release", timeout=60)
-        sent = await step(mail, topic)
+        try:
+            sent = await step(mail, topic)
+        except OutcomeUnknown:
+            sent = "unknown"
         return f"{said.output}; {len(answers)}; {released}; {sent}"
 
-    return runs
+    return runs, {"clerk": clerk, "report": report}
 
 
-async def main() -> None:
-    """Work until killed."""
-    async with make_runs(sys.argv[1]):
+async def main(url: str, ids: Sequence[str]) -> None:
+    """Start runs, and work until killed."""
+    dbos.EVERY = 0.2
+    runs, targets = make_runs(url)
+    async with runs:
+        for id in ids:
+            await targets[id.split("-")[0]].astart(f"of {id}", id=id)
         print("open", flush=True)
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    os.environ[LOG] = sys.argv[2]
-    os.environ["DURABLE_SECONDS"] = sys.argv[3]
-    asyncio.run(main())
+    _, url, os.environ[LOG], os.environ[SECONDS], *ids = sys.argv
+    asyncio.run(main(url, ids))

@@ -38,9 +38,13 @@ IS_WARM = sys.platform == "linux" and not RUNS_ALL
 
 
 class Program(subprocess.Popen[Any]):
-    """A program of Python: `Program("-c", code, stdout=PIPE)`, `Program("-m", "hocket")`, `Program("script.py")`."""
+    """A program of Python: `Program("-c", code, stdout=PIPE)`, `Program("-m", "hocket")`, `Program("script.py")`.
 
-    def __init__(self, *arguments: str, may_be_warm: bool = True, **options: Any) -> None:
+    ``imports`` names a module that it imports, beside those that many do: it is imported when it starts.
+    """
+
+    def __init__(self, *arguments: str, may_be_warm: bool = True, imports: str = "", **options: Any) -> None:
+        self._imports = imports
         plain = options.keys() <= {"stdin", "stdout", "stderr", "env", "cwd", "text", "encoding", "start_new_session"}
         may_be_warm &= not any(
             "os.fork(" in word for word in arguments
@@ -56,7 +60,7 @@ class Program(subprocess.Popen[Any]):
         _, _, _, _, cwd, env, _, _, _, *ends, _, _, _, _, _, start_new_session, _ = rest
         environ = dict(os.environ if env is None else env)
         inputs = (ends[0], ends[3], ends[5])  # the child's ends of the pipes; -1: as this process has it
-        self.pid = _find_parent(environ.get("PYTHONPATH", "")).fork(
+        self.pid = _find_parent(environ.get("PYTHONPATH", ""), self._imports).fork(
             {
                 "arguments": args[1:],
                 "environ": environ,
@@ -101,9 +105,10 @@ class _Parent:
 
     Args:
         path: PYTHONPATH. What is on it decides what the programs find, so each has its own warmed process.
+        imports: a module that few programs import, and these do; "": none.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, imports: str) -> None:
         self._socket, other = socket.socketpair()
         env = {name: value for name, value in os.environ.items() if not PRIVATE.search(name)}
         command = [sys.executable, "-P", "-m", "tests.kit.warmed", str(other.fileno())]
@@ -112,7 +117,7 @@ class _Parent:
                 command,
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
-                env={**env, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), path))), "WARMED_PATH": path},
+                env={**env, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), path))), "WARMED_MODULE": imports},
             )
         assert self._socket.recv(1), "the warmed process did not start; what it wrote says why"
         atexit.register(self.end)
@@ -137,12 +142,12 @@ class _Parent:
         self._process.wait()
 
 
-_parents: dict[str, _Parent] = {}
+_parents: dict[tuple[str, str], _Parent] = {}
 _lock = threading.Lock()
 
 
-def _find_parent(path: str) -> _Parent:
+def _find_parent(path: str, imports: str) -> _Parent:
     with _lock:
-        if path not in _parents:
-            _parents[path] = _Parent(path)
-    return _parents[path]
+        if (path, imports) not in _parents:
+            _parents[path, imports] = _Parent(path, imports)
+    return _parents[path, imports]

@@ -50,7 +50,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the tests
     filters = warnings.filters[:]
     own = os.environ["PYTHONPATH"].split(os.pathsep)
-    for name in PRELOADED:
+    for name in filter(None, (*PRELOADED, os.environ["WARMED_MODULE"])):
         importlib.import_module(name)
     _run_once()
     sys.path[:] = [path for path in sys.path if path not in own]

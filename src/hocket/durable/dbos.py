@@ -227,13 +227,13 @@ class DBOSEngine(Engine):
         if self._sweeper is not None:
             self._sweeper.join()
             self._sweeper = None
-        self._halt()
+        if _working is self:
+            self._halt()
+            _working = None
         if self._client is not None:
             self._client.destroy()
             self._client = None
         self._database.close()
-        with _changing:
-            _working = None if _working is self else _working
 
     def _launch(self) -> None:
         """Take the lock of this worker, and have DBOS begin under its name."""

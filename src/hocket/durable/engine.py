@@ -76,7 +76,7 @@ class Engine(Protocol):
         ...
 
     async def close(self) -> None:
-        """Be a worker no longer: what runs here is left to others, as if this process had died."""
+        """Close all connections; a worker is none any longer: what runs here is left to others, as if it had died."""
         ...
 
     async def start(self, id: str, kind: Kind, text: str) -> None:

@@ -12,6 +12,7 @@ from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.journal import current_journal
 from hocket._runtime.portal import run_in_portal
+from hocket._runtime.sync_twin import sync_twin
 from hocket._secrets import redact
 from hocket.durable import engine
 from hocket.durable.agent_runs import RunJournal
@@ -157,8 +158,14 @@ class Runs:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections to the store; what runs here is left to other processes. A later call opens new ones."""
         self._is_open = False
         await self._store.engine.close()
+
+    close = sync_twin(aclose)
 
     def __enter__(self) -> Self:
         return run_in_portal(self.__aenter__)
