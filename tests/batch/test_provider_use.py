@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from hocket._runtime import clock
 from hocket.batch import BatchBusy, BatchFileFailed, BatchPending, acancel_batch, read_batch, run_batch
-from hocket.batch.journal import Journal, read_open_batches
+from hocket.batch.journal import BatchJournal, read_open_batches
 from hocket.batch.patience import NotNow, Patience
 from hocket.batch.wire import take_request
 from hocket.budgets import Budget, spending
@@ -395,14 +395,14 @@ async def test_full_batches_are_submitted_one_after_another(out: Path, monkeypat
 async def test_a_run_that_waits_writes_nothing(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch may take a day, and twenty times a second there is nothing to write: no thread is asked to."""
     idle: list[int] = []
-    flush = Journal.flush
+    flush = BatchJournal.flush
 
-    def count(journal: Journal, *, sync: bool) -> None:
+    def count(journal: BatchJournal, *, sync: bool) -> None:
         if not journal.waiting:
             idle.append(1)
         flush(journal, sync=sync)
 
-    monkeypatch.setattr(Journal, "flush", count)
+    monkeypatch.setattr(BatchJournal, "flush", count)
     async with serve_batches(OPENAI, out) as served:
         served.server.batches.plan = BatchPlan(seconds=4000)
         assert (await served.run(ROWS)).ok == len(ROWS)

@@ -7,10 +7,11 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from hocket.durable import Run, RunInfo, Runs
@@ -77,6 +78,12 @@ def runs(url: str) -> Iterator[Runs]:
     runs.close()
 
 
+async def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so, which only another process can tell."""
+    while not await anyio.to_thread.run_sync(is_so):
+        await anyio.sleep(0.02)
+
+
 async def answer(run: Run[object], info: RunInfo) -> None:
     """Tell a run what it waits for."""
     for name in info.waiting_for:
@@ -129,17 +136,15 @@ async def test_who_stands_still_keeps_its_runs(url: str, runs: Runs, log: Path) 
     try:
         frozen = family.start()
         run = runs.run("clerk-0")
-        while not log.exists():
-            await anyio.sleep(0.01)
+        await wait_until(log.exists)
         os.kill(frozen.pid, signal.SIGSTOP)
         family.start()
-        await anyio.sleep(2.5)  # in which a dead one's run is taken
+        await anyio.sleep(1.5)  # in which a dead one's run is taken
         info = await run.ainfo()
         assert info.attempts == 1 and info.status == "running"
         os.kill(frozen.pid, signal.SIGCONT)
-        while not (info := await run.ainfo()).waiting_for:
-            await anyio.sleep(0.05)
-        await answer(run, info)
+        await wait_until(lambda: bool(run.info().waiting_for))
+        await answer(run, await run.ainfo())
         assert (await run.aresult(timeout=30)).output.startswith("clerk done")
         assert (await run.ainfo()).attempts == 1
         assert all(len(pids) == 1 for pids in read_log(log).values())

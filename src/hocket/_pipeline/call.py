@@ -1,6 +1,6 @@
 """One call of a model's hook on its way through the pipeline: a few parts, each complete before the first stage.
 
-What is asked (`CallRequest`) never changes. `CallLimits`, `Runs` and `Delivery` change as the call goes on, each through
+What is asked (`CallRequest`) never changes. `CallLimits`, `CallRuns` and `Delivery` change as the call goes on, each through
 methods of its own; a stage touches those that it is about. What differs between the two families of models is in
 `AnswerKind`.
 """
@@ -12,7 +12,7 @@ from hocket._metering.attempt import TokenNeed
 from hocket._metering.stage import complete_usage
 from hocket._pipeline.answer import AnswerFold, AnswerKind
 from hocket._pipeline.request import CallRequest
-from hocket._pipeline.runs import NO_RUNS, LLMRun, RelayedRuns, Runs
+from hocket._pipeline.runs import NO_RUNS, CallRuns, LLMRun, RelayedRuns
 from hocket._runtime import clock
 from hocket._runtime.clock import Alarm
 from hocket._runtime.mode import Mode
@@ -147,7 +147,7 @@ class Delivery:
     _alarm: Alarm | None = None
     _idle: float | None = None
 
-    def __init__(self, answer: AnswerKind[Any, Any], request: CallRequest, runs: Runs, limits: CallLimits) -> None:
+    def __init__(self, answer: AnswerKind[Any, Any], request: CallRequest, runs: CallRuns, limits: CallLimits) -> None:
         self._answer = answer
         self._request = request
         self._runs = runs
@@ -300,14 +300,14 @@ class Call:
         request: CallRequest,
         mode: Mode,
         limits: CallLimits = NO_LIMITS,
-        runs: Runs = NO_RUNS,
+        runs: CallRuns = NO_RUNS,
         delivery: Delivery | None = None,
     ) -> None:
         self.answer: AnswerKind[Any, Any] = answer
         self.request: CallRequest = request
         self.mode: Mode = mode
         self.limits: CallLimits = limits
-        self.runs: Runs = runs
+        self.runs: CallRuns = runs
         self.delivery: Delivery = delivery or Delivery(answer, request, runs, limits)
         self.need: TokenNeed | None = None
 

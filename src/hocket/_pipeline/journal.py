@@ -13,7 +13,7 @@ from hocket._pipeline.cache_key import LocalKey
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.request import CallRequest
 from hocket._runtime.callers import warn_caller
-from hocket._runtime.journal import Journal, current_journal
+from hocket._runtime.journal import CallJournal, current_journal
 from hocket.caches.values import dump_candidates, load_candidates
 from hocket.errors import HocketWarning, LoadError
 
@@ -34,7 +34,7 @@ def with_journal(make_key: Callable[[CallRequest], CacheKey], call_next: Next) -
     return start
 
 
-async def _ask_once(journal: Journal, key: CacheKey, call: Call, call_next: Next) -> Any:
+async def _ask_once(journal: CallJournal, key: CacheKey, call: Call, call_next: Next) -> Any:
     for half in key:
         if isinstance(half, LocalKey):  # no other process would find it
             _warn_of_local_key(call.request.class_name, half.cause)

@@ -18,7 +18,7 @@ from hocket.callbacks.events import NOTHING
 from hocket.messages import UsageMetadata
 from hocket.outputs import ChatGenerationChunk, GenerationChunk, LLMResult
 
-__all__ = ["NO_RUNS", "LLMRun", "RelayedEvent", "RelayedRuns", "Runs", "StartEvent", "StartedRun", "view_run"]
+__all__ = ["NO_RUNS", "CallRuns", "LLMRun", "RelayedEvent", "RelayedRuns", "StartEvent", "StartedRun", "view_run"]
 
 LLMRun = AsyncCallbackManagerForLLMRun | CallbackManagerForLLMRun
 
@@ -44,7 +44,7 @@ def view_run(run: LLMRun, is_async: bool) -> LLMRun:
     return run.get_sync() if isinstance(run, AsyncCallbackManagerForLLMRun) else run
 
 
-class Runs:
+class CallRuns:
     """The runs of one call.
 
     Args:
@@ -94,7 +94,7 @@ class Runs:
         """Whether events of the request between start and end reach anybody."""
         return bool(self._runs)
 
-    def select(self, indexes: Sequence[int]) -> "Runs":
+    def select(self, indexes: Sequence[int]) -> "CallRuns":
         """Return the runs of some of the prompts, before any has started."""
 
         def describe(index: int) -> StartEvent:
@@ -102,7 +102,7 @@ class Runs:
             return args, {**details, "batch_size": len(indexes)}
 
         ids, managers = [self._ids[one] for one in indexes], [self._managers[one] for one in indexes]
-        return Runs(self._mode, self._start_event, ids, managers, describe)
+        return CallRuns(self._mode, self._start_event, ids, managers, describe)
 
     # -- start, events, end
 
@@ -227,7 +227,7 @@ class Runs:
         await (self._mode.run_shielded(telling) if may_wait else telling)
 
 
-class StartedRun(Runs):
+class StartedRun(CallRuns):
     """A run that the caller has started, and will end."""
 
     is_watched = False
@@ -238,7 +238,7 @@ class StartedRun(Runs):
         self._started_at = clock.current().now()
 
 
-class RelayedRuns(Runs):
+class RelayedRuns(CallRuns):
     """What stands for the runs of all calls that share a request: its events travel to each of them, among the chunks.
 
     Args:
@@ -267,7 +267,7 @@ class RelayedRuns(Runs):
             await waiting
 
 
-class _NoRuns(Runs):
+class _NoRuns(CallRuns):
     """The runs of a call that nobody watches: what is told reaches nobody."""
 
     # Constants: a property would be a call more for each question.
@@ -282,5 +282,5 @@ class _NoRuns(Runs):
         """Nothing is reported."""
 
 
-NO_RUNS: Runs = _NoRuns()
+NO_RUNS: CallRuns = _NoRuns()
 """Shared by all calls that nobody watches, since it never changes."""

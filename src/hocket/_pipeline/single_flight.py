@@ -15,7 +15,7 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 from hocket._pipeline.call import Call
 from hocket._pipeline.runs import RelayedEvent
-from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
+from hocket._runtime.cancellation import refuse, wait_event, wait_shielded
 from hocket._runtime.detached import Detached, spawn
 
 __all__ = ["SharedRequest", "get_or_create"]
@@ -109,7 +109,7 @@ class SharedRequest:
                             await waiting
                 if self._over.is_set():
                     break
-                await wait_for(self._news)
+                await wait_event(self._news)
         except BaseException:
             if not (self._subscribers == 1 and self.has_bill(call)):
                 call.runs.waive_usage()  # the others get the rest, and the whole bill

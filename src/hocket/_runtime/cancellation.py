@@ -31,7 +31,7 @@ __all__ = [
     "refuse",
     "run_shielded",
     "running_asyncio_loop",
-    "wait_for",
+    "wait_event",
     "wait_shielded",
 ]
 
@@ -81,7 +81,7 @@ def only(error: BaseException) -> BaseException:
     return error
 
 
-async def wait_for(event: "anyio.Event") -> None:
+async def wait_event(event: "anyio.Event") -> None:
     """Wait for ``event`` in a loop that may go round for long.
 
     anyio cancels an asyncio task only when it finds it waiting. A producer and a consumer who wake each other in turn

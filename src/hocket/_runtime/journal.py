@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
-__all__ = ["Entry", "Journal", "current_journal"]
+__all__ = ["CallJournal", "JournalEntry", "current_journal"]
 
 T = TypeVar("T")
 
 
-class Entry(Protocol):
+class JournalEntry(Protocol):
     """A place in a journal, for one thing that is done. It has to be released on every way out."""
 
     @property
@@ -31,7 +31,7 @@ class Entry(Protocol):
         ...
 
 
-class Journal(Protocol):
+class CallJournal(Protocol):
     """The journal of one execution of a run."""
 
     @property
@@ -39,7 +39,7 @@ class Journal(Protocol):
         """Whether calls of models are recorded here; inside an agent its messages are their record."""
         ...
 
-    def claim(self, key: str) -> Entry:
+    def claim(self, key: str) -> JournalEntry:
         """Return a place for what ``key`` names: one that an earlier execution filled, if there is one left."""
         ...
 
@@ -57,5 +57,5 @@ class Journal(Protocol):
         ...
 
 
-current_journal: ContextVar[Journal | None] = ContextVar("hocket_journal", default=None)
+current_journal: ContextVar[CallJournal | None] = ContextVar("hocket_journal", default=None)
 """The journal of the run that is executed here; None: there is none."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVa
 import anyio
 from anyio.lowlevel import current_token
 
-from hocket._runtime.cancellation import refuse, wait_for, wait_shielded
+from hocket._runtime.cancellation import refuse, wait_event, wait_shielded
 from hocket._runtime.clock import Alarm
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
@@ -136,7 +136,7 @@ class _Channel(Generic[T]):
                 raise StopAsyncIteration
             self.empty = self.empty or anyio.Event()
             try:
-                await wait_for(self.empty)
+                await wait_event(self.empty)
             except BaseException:
                 await self.stop(closed=False)
                 raise
@@ -152,7 +152,7 @@ class _Channel(Generic[T]):
         self.empty = self.empty or anyio.Event()
         with Alarm() as alarm:
             alarm.set(seconds)
-            await wait_for(self.empty)
+            await wait_event(self.empty)
             return True
         return False
 

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import anyio
 import anyio.lowlevel
 
-from hocket._runtime.cancellation import wait_for
+from hocket._runtime.cancellation import wait_event
 from hocket._runtime.detached import call_soon, spawn
 from hocket._runtime.mode import ASYNC
 
@@ -111,7 +111,7 @@ class _Bridge(Generic[T]):
                 return
             self._wake = anyio.Event()
             if not self._buffer and not self._over:  # looked at again: the thread may not have seen that we wait
-                await wait_for(self._wake)
+                await wait_event(self._wake)
             self._wake = None
 
     def leave(self) -> None:

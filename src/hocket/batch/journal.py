@@ -28,7 +28,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.prices.money import trim_amount
 
-__all__ = ["Journal", "LineData", "MismatchPolicy", "read_batch", "read_open_batches", "read_row"]
+__all__ = ["BatchJournal", "LineData", "MismatchPolicy", "read_batch", "read_open_batches", "read_row"]
 
 LineData: TypeAlias = Fields
 """A line of the file, as data."""
@@ -50,7 +50,7 @@ _FIRST = 20
 _log = logging.getLogger("hocket.batch")
 
 
-class Journal:
+class BatchJournal:
     """The file of one run, which has it alone.
 
     Args:

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from hocket._runtime import clock
 from hocket.batch.entry import BatchEntry
-from hocket.batch.journal import Journal
+from hocket.batch.journal import BatchJournal
 from hocket.batch.patience import Patience, may_pass
 from hocket.errors import LLMError
 from hocket.remote.batch_api import BatchState
@@ -35,7 +35,9 @@ NAMELESS_SKEW = 300.0
 _log = logging.getLogger("hocket.batch")
 
 
-async def find_batch(client: BatchClient, entry: BatchEntry, journal: Journal, patience: Patience) -> BatchState | None:
+async def find_batch(
+    client: BatchClient, entry: BatchEntry, journal: BatchJournal, patience: Patience
+) -> BatchState | None:
     """Return the state of a batch that its provider has; None: it has none, also when its lists must have it.
 
     Args:
@@ -57,7 +59,7 @@ async def find_batch(client: BatchClient, entry: BatchEntry, journal: Journal, p
     return state
 
 
-async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patience: Patience) -> BatchState | None:
+async def _look(client: BatchClient, entry: BatchEntry, journal: BatchJournal, patience: Patience) -> BatchState | None:
     states = await _ask(patience, lambda: client.list(entry.at - LONGEST_SKEW))
     ours = [state for state in reversed(states) if state.key == entry.key]  # the elder first, within a second, too
     ours.sort(key=lambda state: state.created_at)
@@ -70,7 +72,7 @@ async def _look(client: BatchClient, entry: BatchEntry, journal: Journal, patien
 async def _find_nameless(
     client: BatchClient,
     entry: BatchEntry,
-    journal: Journal,
+    journal: BatchJournal,
     states: list[BatchState],
     patience: Patience,
 ) -> BatchState | None:

@@ -9,7 +9,7 @@ import anyio
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
 from hocket.batch.fingerprint import make_fingerprint
-from hocket.batch.journal import Journal, MismatchPolicy
+from hocket.batch.journal import BatchJournal, MismatchPolicy
 from hocket.batch.progress import Progress, make_listener
 from hocket.batch.report import BatchReport
 from hocket.batch.route import Route, Via
@@ -111,7 +111,7 @@ async def arun_batch(
     listener = make_listener(progress)
     source = RowSource(rows)
     fingerprint = version or make_fingerprint(model)
-    journal = await ASYNC.acquire(lambda: Journal(out, fingerprint, on_mismatch, retry_failed), Journal.close)
+    journal = await ASYNC.acquire(lambda: BatchJournal(out, fingerprint, on_mismatch, retry_failed), BatchJournal.close)
     run = BatchRun(model, source, journal, id, listener, fsync, max_consecutive_failures)
     try:
         if route.via == "live" and not journal.batches:

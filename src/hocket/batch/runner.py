@@ -16,7 +16,7 @@ from hocket._runtime.cancellation import only
 from hocket._runtime.mode import ASYNC
 from hocket.batch.digest import find_digest
 from hocket.batch.errors import TooManyFailures
-from hocket.batch.journal import Journal, LineData, read_row
+from hocket.batch.journal import BatchJournal, LineData, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener
 from hocket.batch.report import BatchReport
@@ -96,14 +96,14 @@ class BatchRun(Generic[Row]):
         self,
         model: Runnable[Row, object],
         rows: RowSource[Row],
-        journal: Journal,
+        journal: BatchJournal,
         id: str | Callable[[Row], object] | None,
         listener: Listener | None,
         fsync: bool,
         max_consecutive_failures: int | None,
     ) -> None:
         self.model: Runnable[Row, object] = model
-        self.journal: Journal = journal
+        self.journal: BatchJournal = journal
         self._rows = rows
         self._id = id
         self._listener = listener

@@ -3,13 +3,6 @@
 See ``docs/durable.md``. It takes the extra ``durable``: ``pip install 'hocket[durable]'``.
 """
 
-from importlib.util import find_spec
-
-from hocket.errors import MissingDependency
-
-if find_spec("dbos") is None:  # SQLAlchemy comes with it
-    raise MissingDependency("durable runs need the package dbos: pip install 'hocket[durable]'")
-
 from hocket.durable.definition import Durable
 from hocket.durable.engine import Engine, EngineState, Journal, Kind
 from hocket.durable.run import Run

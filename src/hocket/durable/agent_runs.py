@@ -20,9 +20,9 @@ from hocket.agents.approval import Continue
 from hocket.agents.calls import UNKNOWN
 from hocket.agents.state import read_pending_calls, read_state
 from hocket.chat_history import BaseChatMessageHistory, open_history
-from hocket.durable.execution import Execution, Place
+from hocket.durable.execution import Execution, JournalPlace
 from hocket.durable.run_history import RunHistory
-from hocket.durable.tables import Waiting
+from hocket.durable.standing import Waiting
 from hocket.durable.values import ANY_VALUE, digest
 from hocket.errors import InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ToolCall, UsageMetadata, add_usage
@@ -62,7 +62,7 @@ class RunJournal:
         self._is_root = is_root
         self.records_models: bool = records_models
 
-    def claim(self, key: str) -> Place:
+    def claim(self, key: str) -> JournalPlace:
         """Return a place for what ``key`` names."""
         return self._execution.claim(key)
 
@@ -81,7 +81,7 @@ class RunJournal:
         finally:
             place.release()
 
-    async def _run_agent(self, agent: Agent[Any], asked: object, place: Place, run: _Run) -> AgentResult[Any]:
+    async def _run_agent(self, agent: Agent[Any], asked: object, place: JournalPlace, run: _Run) -> AgentResult[Any]:
         key = place.name.removeprefix("end ")
         kept = open_history(self._execution.store.database.url, session_id=find_session(self._execution.id, key))
         history = RunHistory(kept, self._execution)

@@ -18,13 +18,13 @@ from hocket.durable.agent_runs import find_session, is_end, read_end, write_end
 from hocket.durable.engine import Kind
 from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
-from hocket.durable.store import KnownRun, RunInfo, RunRecord, RunStore
+from hocket.durable.store import KnownRun, RunInfo, RunStart, RunStore
 from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
 from hocket.errors import InvalidInput, RunExists
 from hocket.errors.hints import excerpt
 from hocket.runnables import Runnable, RunnableConfig, RunnableLambda
 
-__all__ = ["Durable", "MakeContext", "MakeInjected"]
+__all__ = ["Durable", "MakeContext", "MakeInjected", "read_output"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -94,7 +94,7 @@ class Durable(Generic[Input, Output]):
         """
         self._check_open()
         given = self._input.dump(input, f"the input of {self.name!r}")
-        text = RunRecord(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
+        text = RunStart(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
         id = self._choose_id(input) if id is None else _check_id(id)
         await self._store.engine.start(id, Kind(self.name, self.version), text)
         found = (await self._store.find(id)).record

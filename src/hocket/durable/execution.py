@@ -13,12 +13,12 @@ from contextvars import ContextVar
 import anyio
 
 from hocket._runtime import clock
-from hocket.durable import engine
+from hocket.durable.engine import Journal
 from hocket.durable.signals import SignalReader
+from hocket.durable.standing import Signal, Standing, Waiting
 from hocket.durable.store import RunStore
-from hocket.durable.tables import Signal, Standing, Waiting
 
-__all__ = ["Execution", "Place", "current_execution"]
+__all__ = ["Execution", "JournalPlace", "current_execution"]
 
 _NUMBER = re.compile(r"#\d+$")
 _BEGUN = "begun "
@@ -28,7 +28,7 @@ _LONGEST_NAP = 60.0
 _FIRST_LOOK = 1.0  # seconds: a signal that came in time is taken, though its run goes on much later
 
 
-class Place:
+class JournalPlace:
     """A place in the journal of an execution.
 
     Attributes:
@@ -74,7 +74,7 @@ class Execution:
         self,
         id: str,
         store: RunStore,
-        journal: engine.Journal,
+        journal: Journal,
         standing: Standing,
         signals: SignalReader,
         places: anyio.Semaphore,
@@ -100,20 +100,20 @@ class Execution:
 
     # -- the journal
 
-    def claim(self, key: str) -> Place:
+    def claim(self, key: str) -> JournalPlace:
         """Return a place for what ``key`` names: one that an earlier execution filled, if there is one left."""
         recorded = self._journal.recorded
         key = key.replace("#", "%23")
         for name in self._places.get(key, ()):
             if name not in self._taken:
                 self._taken.add(name)
-                return Place(self, name, recorded[name], is_unknown=False)
+                return JournalPlace(self, name, recorded[name], is_unknown=False)
         name, number = key, 0
         while name in self._taken:
             number += 1
             name = f"{key}#{number}"
         self._taken.add(name)
-        return Place(self, name, None, is_unknown=_BEGUN + name in recorded)
+        return JournalPlace(self, name, None, is_unknown=_BEGUN + name in recorded)
 
     def give_back(self, name: str) -> None:
         """Have a place be claimed by the next that asks the same."""

@@ -3,8 +3,9 @@
 import functools
 import logging
 from contextvars import ContextVar
+from importlib.util import find_spec
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
@@ -14,22 +15,20 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.sync_twin import sync_twin
 from hocket._secrets import redact
-from hocket.durable import engine
 from hocket.durable.agent_runs import RunJournal
-from hocket.durable.database import RunDatabase
-from hocket.durable.dbos import DBOSEngine
 from hocket.durable.definition import Durable, MakeContext, MakeInjected, read_output
-from hocket.durable.engine import Engine, Kind, Status
+from hocket.durable.engine import Engine, Journal, Kind, Status
 from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
 from hocket.durable.signals import SignalReader
-from hocket.durable.store import KnownRun, RunInfo, RunRecord, RunStore
-from hocket.durable.tables import Standing
-from hocket.errors import EngineUnavailable, HistoryUnavailable, InvalidInput, TotalTimeout
+from hocket.durable.standing import Standing
+from hocket.durable.store import KnownRun, RunInfo, RunStart, RunStore
+from hocket.errors import EngineUnavailable, HistoryUnavailable, InvalidInput, MissingDependency, TotalTimeout
+
+if TYPE_CHECKING:
+    from hocket.durable.database import RunDatabase
 
 __all__ = ["Runs", "current_run", "open_runs"]
-
-T = TypeVar("T")
 
 _FIRST_PAUSE, _LAST_PAUSE = 0.5, 30.0
 """Seconds before a run is executed again whose store could not be reached: they grow."""
@@ -39,6 +38,8 @@ _log = logging.getLogger("hocket.durable")
 
 def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = None) -> "Runs":
     """Return the durable runs of a database. Nothing is opened before it is used.
+
+    The engine is imported here, which takes a second: open them before the event loop runs.
 
     Args:
         url: ``sqlite:///path``, for the processes of one machine, or ``postgresql://host/database``. The histories of the
@@ -52,6 +53,10 @@ def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = N
     """
     if not isinstance(max_concurrency, int) or isinstance(max_concurrency, bool) or max_concurrency < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"max_concurrency is {max_concurrency!r}; it is a whole number above 0")
+    if find_spec("dbos") is None:  # SQLAlchemy comes with it
+        raise MissingDependency("durable runs need the package dbos; run `pip install 'hocket[durable]'`")
+    from hocket.durable.database import RunDatabase
+
     return Runs(RunDatabase(url), max_concurrency, engine)
 
 
@@ -63,11 +68,15 @@ class Runs:
         max_concurrency, engine: see `open_runs`, which makes it.
     """
 
-    def __init__(self, database: RunDatabase, max_concurrency: int, engine: Engine | None) -> None:
+    def __init__(self, database: "RunDatabase", max_concurrency: int, engine: Engine | None) -> None:
         self._most = max_concurrency
         self._durables: dict[Kind, Durable[Any, Any]] = {}
         self._newest: dict[str, str] = {}  # the version of a name that was made last
-        self._store = RunStore(database, engine or DBOSEngine(database, self._find_version))
+        if engine is None:
+            from hocket.durable.dbos import DBOSEngine
+
+            engine = DBOSEngine(database, self._find_version)
+        self._store = RunStore(database, engine)
         self._signals = SignalReader(self._store)
         self._places: anyio.Semaphore | None = None
         self._is_open = False
@@ -182,9 +191,9 @@ class Runs:
     def _find_version(self, id: str, text: str) -> str:
         """Return the version of a run by now."""
         standing = self._store.database.tables.read([id]).get(id, Standing())
-        return standing.version or RunRecord.read(text).version
+        return standing.version or RunStart.read(text).version
 
-    async def _execute(self, id: str, text: str, journal: engine.Journal) -> str:
+    async def _execute(self, id: str, text: str, journal: Journal) -> str:
         """Execute a run to its end, on the loop of the engine; again where the store could not be reached meanwhile."""
         if self._places is None:
             self._places = anyio.Semaphore(self._most)
@@ -199,9 +208,9 @@ class Runs:
             await anyio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE)
 
-    async def _execute_once(self, id: str, text: str, journal: engine.Journal, places: anyio.Semaphore) -> str:
+    async def _execute_once(self, id: str, text: str, journal: Journal, places: anyio.Semaphore) -> str:
         standing = await self._store.call(lambda: self._store.database.tables.begin(id))
-        known = KnownRun((await self._store.engine.states([id]))[id], standing, RunRecord.read(text))
+        known = KnownRun((await self._store.engine.states([id]))[id], standing, RunStart.read(text))
         durable = self._durables[known.kind]
         execution = Execution(id, self._store, journal, standing, self._signals, places)
         _current.set(self.run(id))

@@ -8,8 +8,8 @@ import anyio
 
 from hocket._runtime.detached import spawn
 from hocket._secrets import redact
+from hocket.durable.standing import Signal
 from hocket.durable.store import RunStore
-from hocket.durable.tables import Signal
 
 __all__ = ["SignalReader"]
 

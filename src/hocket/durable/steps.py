@@ -13,8 +13,8 @@ from hocket import errors
 from hocket._runtime import clock
 from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
-from hocket.durable.execution import Execution, Place, current_execution
-from hocket.durable.tables import Signal, Waiting
+from hocket.durable.execution import Execution, JournalPlace, current_execution
+from hocket.durable.standing import Signal, Waiting
 from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
@@ -68,7 +68,7 @@ def _name_call(name: str, args: tuple[object, ...]) -> str:
 
 async def _make_once(
     execution: Execution,
-    place: Place,
+    place: JournalPlace,
     call: Callable[..., Any],
     args: tuple[object, ...],
     codec: Codec[Any],
@@ -181,7 +181,7 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
         place.release()
 
 
-async def _wait(execution: Execution, place: Place, name: str, seconds: float | None) -> str:
+async def _wait(execution: Execution, place: JournalPlace, name: str, seconds: float | None) -> str:
     until = None
     if seconds is not None:
         began = f"waits {place.name}"

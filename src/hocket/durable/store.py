@@ -3,23 +3,26 @@
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from hocket._runtime.mode import ASYNC
-from hocket.durable.database import RunDatabase
 from hocket.durable.engine import Engine, EngineState, Kind, Status
-from hocket.durable.tables import Signal, Standing, Waiting
+from hocket.durable.standing import Signal, Standing, Waiting
 from hocket.errors import LoadError, UnknownRun
 
-__all__ = ["ENDED", "KnownRun", "RunInfo", "RunRecord", "RunStore"]
+if TYPE_CHECKING:
+    from hocket.durable.database import RunDatabase
+
+__all__ = ["ENDED", "KnownRun", "RunInfo", "RunStart", "RunStore"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 ENDED: frozenset[Status] = frozenset({"done", "failed", "cancelled"})
+"""How a run stands that has ended."""
 
 
-class RunRecord(NamedTuple):
+class RunStart(NamedTuple):
     """What a run was started with.
 
     Attributes:
@@ -38,7 +41,7 @@ class RunRecord(NamedTuple):
         return json.dumps(self._asdict())
 
     @classmethod
-    def read(cls, text: str) -> "RunRecord":
+    def read(cls, text: str) -> "RunStart":
         """Return what a text says.
 
         Raises:
@@ -83,7 +86,7 @@ class KnownRun(NamedTuple):
 
     state: EngineState
     standing: Standing
-    record: RunRecord
+    record: RunStart
 
     @property
     def kind(self) -> Kind:
@@ -120,7 +123,7 @@ def _name(waiting: Waiting) -> str:
 class RunStore:
     """The runs of one database, over an engine."""
 
-    def __init__(self, database: RunDatabase, engine: Engine) -> None:
+    def __init__(self, database: "RunDatabase", engine: Engine) -> None:
         self.database: RunDatabase = database
         self.engine: Engine = engine
 
@@ -172,4 +175,4 @@ class RunStore:
 
     async def _complete(self, states: Sequence[EngineState]) -> list[KnownRun]:
         standings = await self.call(lambda: self.database.tables.read([state.id for state in states]))
-        return [KnownRun(state, standings.get(state.id, Standing()), RunRecord.read(state.text)) for state in states]
+        return [KnownRun(state, standings.get(state.id, Standing()), RunStart.read(state.text)) for state in states]

@@ -11,7 +11,7 @@ from hocket._pipeline.call import Call
 from hocket._pipeline.chat_answer import CHAT
 from hocket._pipeline.lazy_copies import LazyCopies
 from hocket._pipeline.request import CallRequest
-from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
+from hocket._pipeline.runs import NO_RUNS, CallRuns, StartEvent
 from hocket._runtime.mode import Mode
 from hocket.callbacks.run_facts import describe_server
 from hocket.errors import InvalidInput
@@ -56,7 +56,7 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
             for messages, run_id in zip(map(self._prepare, conversations), run_ids, strict=False)
         ]
         requests: list[CallRequest] = [request for request, _ in parts]
-        runs: Sequence[Runs] = [NO_RUNS] * len(parts)
+        runs: Sequence[CallRuns] = [NO_RUNS] * len(parts)
         if parts and self._has_listeners(config["callbacks"]):
             runs = self._make_runs(mode, requests, parts[0][1], params, config)
         return [
@@ -82,17 +82,17 @@ class ChatCalls(BaseLanguageModel[AIMessage], ABC):
         dropped: Sequence[str],
         params: Mapping[str, Any],
         config: Mapping[str, Any],
-    ) -> Sequence[Runs]:
+    ) -> Sequence[CallRuns]:
         """Return the runs of calls that have all but their messages in common."""
         facts = self._make_tracing_facts(requests[0], dropped)
         callbacks, tags, metadata = config.get("callbacks"), config.get("tags"), config.get("metadata")
         manager = configure_manager(mode, self.__dict__, callbacks, tags, metadata, facts)
         if not manager.handlers:
             return [NO_RUNS] * len(requests)
-        runs: list[Runs] = []
+        runs: list[CallRuns] = []
         for request in requests:
             describe = functools.partial(self._describe_start, request, params, config, len(requests))
-            runs.append(Runs(mode, CHAT.start_event, request.run_ids, (manager,), describe))
+            runs.append(CallRuns(mode, CHAT.start_event, request.run_ids, (manager,), describe))
         return runs
 
     def _describe_start(

@@ -16,7 +16,7 @@ from hocket._pipeline.chat_answer import CHAT, as_chunk, rebuild_result
 from hocket._pipeline.compose import compose_chat
 from hocket._pipeline.hooks import default_hook
 from hocket._pipeline.observe import run_all, with_run_events, with_total_deadline
-from hocket._pipeline.runs import NO_RUNS, LLMRun, Runs, StartedRun, view_run
+from hocket._pipeline.runs import NO_RUNS, CallRuns, LLMRun, StartedRun, view_run
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.stream import Producer, Sink
@@ -359,7 +359,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         config: RunnableConfig | None,
         stop: list[str] | None,
         params: dict[str, Any],
-        runs: Runs | None = None,
+        runs: CallRuns | None = None,
     ) -> Call:
         """Return a call, complete. ``runs``: those that were started for it; None: those that its config describes."""
         config = read_config(config)

@@ -17,7 +17,7 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.compose import compose_text
 from hocket._pipeline.hooks import default_hook
 from hocket._pipeline.request import CallRequest
-from hocket._pipeline.runs import NO_RUNS, Runs, StartEvent
+from hocket._pipeline.runs import NO_RUNS, CallRuns, StartEvent
 from hocket._pipeline.text_answer import TEXT
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket._runtime.portal import run_in_portal
@@ -300,7 +300,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
             return bool(kwargs["stream"])
         return self._has_streaming_switch and bool(self.streaming)  # type: ignore[attr-defined]  # of a subclass
 
-    def _make_runs(self, mode: Mode, request: CallRequest, dropped: Sequence[str], each: PerPrompt) -> Runs:
+    def _make_runs(self, mode: Mode, request: CallRequest, dropped: Sequence[str], each: PerPrompt) -> CallRuns:
         """Return the runs of a call, one a prompt."""
         facts = self._make_tracing_facts(request, dropped)
         managers = [
@@ -320,7 +320,7 @@ class BaseLLM(BaseLanguageModel[str], ABC):
                 **describe_server(self.__dict__.get("base_url")),
             }
 
-        return Runs(mode, TEXT.start_event, request.run_ids, managers, describe)
+        return CallRuns(mode, TEXT.start_event, request.run_ids, managers, describe)
 
 
 def _first_text(result: LLMResult) -> str:

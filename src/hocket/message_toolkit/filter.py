@@ -5,7 +5,7 @@ from typing import TypeAlias, cast
 
 from hocket.errors import InvalidInput
 from hocket.message_toolkit.repair import is_empty, with_calls
-from hocket.message_toolkit.turns import Conversation, PlacedCall, match_calls, step
+from hocket.message_toolkit.turns import Conversation, PlacedCall, make_step, match_calls
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
 from hocket.messages.roles import calls_of, role_of
 
@@ -51,7 +51,7 @@ def _names(cls: type[BaseMessage]) -> Iterator[str]:
         yield from _names(derived)
 
 
-@step
+@make_step
 def filter_messages(
     messages: Conversation,
     *,

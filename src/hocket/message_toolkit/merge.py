@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
 from typing import Any, cast
 
-from hocket.message_toolkit.turns import Conversation, step
+from hocket.message_toolkit.turns import Conversation, make_step
 from hocket.messages import (
     AIMessage,
     BaseMessage,
@@ -22,7 +22,7 @@ __all__ = ["merge_message_runs"]
 _MERGED = frozenset[Role](("human", "ai", "system", "chat"))
 
 
-@step
+@make_step
 def merge_message_runs(messages: Conversation, *, chunk_separator: str = "\n") -> list[BaseMessage]:
     """Return the messages with each run of one kind made a single one, for servers that want speakers to take turns.
 

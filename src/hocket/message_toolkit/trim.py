@@ -13,7 +13,7 @@ from hocket.errors import InvalidInput
 from hocket.message_toolkit.counting import ListCounter, TokenCounter, find_largest, list_counter
 from hocket.message_toolkit.filter import Kinds, picker
 from hocket.message_toolkit.repair import is_empty
-from hocket.message_toolkit.turns import Conversation, step, turn_edges, whole_turns
+from hocket.message_toolkit.turns import Conversation, make_step, turn_edges, whole_turns
 from hocket.messages import BaseMessage, convert_to_messages
 from hocket.messages.base import Content, copy_containers, copy_message
 from hocket.messages.formats.blocks import text_at
@@ -24,7 +24,7 @@ __all__ = ["trim_messages"]
 Splitter: TypeAlias = Callable[[str], list[str]]
 
 
-@step
+@make_step
 def trim_messages(
     messages: Conversation,
     *,

@@ -18,7 +18,7 @@ from hocket.prompt_values import PromptValue
 if TYPE_CHECKING:
     from hocket.runnables import Runnable
 
-__all__ = ["Conversation", "PlacedCall", "Step", "match_calls", "split_turns", "step", "turn_edges", "whole_turns"]
+__all__ = ["Conversation", "PlacedCall", "Step", "make_step", "match_calls", "split_turns", "turn_edges", "whole_turns"]
 
 
 @dataclass(slots=True, eq=False)
@@ -138,7 +138,7 @@ class Step(Protocol[P]):
     ) -> "Runnable[Conversation, list[BaseMessage]]": ...
 
 
-def step(function: Callable[Concatenate[Conversation, P], list[BaseMessage]]) -> Step[P]:
+def make_step(function: Callable[Concatenate[Conversation, P], list[BaseMessage]]) -> Step[P]:
     """Let ``function`` be called without a conversation: LangChain's rule for `trim_messages` and its like.
 
     Its options are tried on an empty conversation at once, so that wrong ones are refused where they are written.

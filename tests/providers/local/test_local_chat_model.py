@@ -14,7 +14,7 @@ import pytest
 from hocket.errors import ContextLengthExceeded, InvalidInput, LocalModelError, Unsupported
 from hocket.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.local import ChatLocal
-from hocket.providers.local.engine import SLOTS, Engine, OnChunk, open_engine
+from hocket.providers.local.engine import SLOTS, LocalEngine, OnChunk, open_engine
 
 pytestmark = pytest.mark.usefixtures("loaded")
 
@@ -39,12 +39,12 @@ def loaded(embedded_model: None) -> None:
 def chunks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What the engine computes, as it comes: a chunk for each token of an answer, and for each batch of a prompt."""
     seen: list[object] = []
-    stream = Engine.stream
+    stream = LocalEngine.stream
 
-    def note(self: Engine, request: Mapping[str, object], on_chunk: OnChunk) -> None:
+    def note(self: LocalEngine, request: Mapping[str, object], on_chunk: OnChunk) -> None:
         stream(self, request, lambda chunk: seen.append(chunk) or on_chunk(chunk))  # type: ignore[func-returns-value]
 
-    monkeypatch.setattr(Engine, "stream", note)
+    monkeypatch.setattr(LocalEngine, "stream", note)
     return seen
 
 

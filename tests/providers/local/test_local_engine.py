@@ -14,7 +14,7 @@ import pytest
 
 from hocket.errors import ContextLengthExceeded, LocalModelError
 from hocket.providers.local import engine as engines
-from hocket.providers.local.engine import Engine, open_engine
+from hocket.providers.local.engine import LocalEngine, open_engine
 
 pytestmark = pytest.mark.usefixtures("embedded_model")
 
@@ -23,11 +23,11 @@ LONG = {"messages": [{"role": "user", "content": "word " * 1500}], "max_tokens":
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
+def engine() -> LocalEngine:
     return open_engine(None, 4096, 1)
 
 
-def answered(engine: Engine, request: dict[str, Any]) -> list[dict[str, Any]]:
+def answered(engine: LocalEngine, request: dict[str, Any]) -> list[dict[str, Any]]:
     chunks: list[dict[str, Any]] = []
 
     def keep(chunk: dict[str, Any]) -> bool:
@@ -38,7 +38,7 @@ def answered(engine: Engine, request: dict[str, Any]) -> list[dict[str, Any]]:
     return chunks
 
 
-def test_an_answer_comes_in_chunks_and_ends_with_usage(engine: Engine) -> None:
+def test_an_answer_comes_in_chunks_and_ends_with_usage(engine: LocalEngine) -> None:
     """Text comes piece by piece, then the finish reason, then what it took."""
     chunks = answered(engine, {**CAPITAL, "max_tokens": 20})
 
@@ -52,7 +52,7 @@ def test_an_answer_comes_in_chunks_and_ends_with_usage(engine: Engine) -> None:
 def test_racing_callers_share_one_copy() -> None:
     """Twenty threads that ask at once for settings nobody has loaded yet get the same engine and the same copy."""
     start = threading.Barrier(20)
-    seen: list[tuple[Engine, Any]] = []
+    seen: list[tuple[LocalEngine, Any]] = []
 
     def race() -> None:
         start.wait()
@@ -71,13 +71,13 @@ def test_racing_callers_share_one_copy() -> None:
     assert seen[0][0].unload(grace=5)
 
 
-def test_other_settings_are_another_engine(engine: Engine) -> None:
+def test_other_settings_are_another_engine(engine: LocalEngine) -> None:
     """The window and the threads belong to the copy."""
     assert open_engine(None, 4096, 1) is engine
     assert open_engine(None, 1024, 1) is not engine
 
 
-def test_cancel_in_the_answer(engine: Engine) -> None:
+def test_cancel_in_the_answer(engine: LocalEngine) -> None:
     """Returning True ends the answer at that token: not even the time of those before it passes any more."""
     tokens: list[float] = []
 
@@ -92,7 +92,7 @@ def test_cancel_in_the_answer(engine: Engine) -> None:
     assert len(tokens) == 6
 
 
-def test_cancel_in_the_prompt(engine: Engine) -> None:
+def test_cancel_in_the_prompt(engine: LocalEngine) -> None:
     """A prompt of seconds is left after its first batch, and the next request does not wait for the rest of it."""
     batches: list[int] = []
     times: list[float] = []
@@ -118,7 +118,7 @@ def test_too_long_a_prompt_is_explained() -> None:
         answered(open_engine(None, 512, 1), LONG)
 
 
-def test_a_failing_callback_is_raised(engine: Engine) -> None:
+def test_a_failing_callback_is_raised(engine: LocalEngine) -> None:
     """The runtime swallows what a call-back raises; the engine does not."""
 
     def fail(chunk: dict[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def test_a_failing_callback_is_raised(engine: Engine) -> None:
         engine.stream({**CAPITAL, "max_tokens": 50}, fail)
 
 
-def test_a_request_that_the_runtime_refuses(engine: Engine) -> None:
+def test_a_request_that_the_runtime_refuses(engine: LocalEngine) -> None:
     """Its own words come in one line."""
     with pytest.raises(LocalModelError, match=r"refused the request: .*Missing tool type"):
         answered(engine, {**CAPITAL, "tools": [{"name": "weather"}]})
@@ -168,7 +168,7 @@ def test_signal_handlers_survive_loading() -> None:
     assert fresh.unload(grace=5)
 
 
-def test_the_http_listener_is_locked(engine: Engine) -> None:
+def test_the_http_listener_is_locked(engine: LocalEngine) -> None:
     """The runtime listens on loopback; nobody without its random key is answered."""
     import http.client
 
@@ -182,7 +182,7 @@ def test_the_http_listener_is_locked(engine: Engine) -> None:
 
 
 @pytest.mark.nightly
-def test_unloading_waits_for_what_is_running(engine: Engine) -> None:
+def test_unloading_waits_for_what_is_running(engine: LocalEngine) -> None:
     """Memory is not taken away from an answer, and the next request loads anew."""
     first = threading.Event()
     leave = threading.Event()

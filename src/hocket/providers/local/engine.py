@@ -7,7 +7,7 @@ thread pool would fill up with waiters, and a queue inside the runtime calls nob
 The wheel's habits that this file exists for:
 
 - Loading keeps the interpreter's lock, so every thread and loop of the process stands still meanwhile: half a second
-  for the default weights, once. `Engine.load` lets a service choose when.
+  for the default weights, once. `LocalEngine.load` lets a service choose when.
 - Loading installs native handlers for SIGINT and SIGTERM, and Ctrl-C no longer reaches Python: put back at once.
 - Destroying a copy before its loop has begun hangs for ever: loading ends with a question that only the loop answers.
 - Prompts are evaluated without a call-back unless progress is asked for, and then one batch at a time: small batches
@@ -37,7 +37,7 @@ from hocket._runtime.fork import after_fork
 from hocket.errors import ContextLengthExceeded, LocalModelError, MissingDependency
 from hocket.providers.local.weights import find_weights
 
-__all__ = ["RUNTIME", "SLOTS", "Engine", "missing_setup", "open_engine"]
+__all__ = ["RUNTIME", "SLOTS", "LocalEngine", "missing_setup", "open_engine"]
 
 RUNTIME = ("xllamacpp", "0.2.12")
 """The package that runs the model, and its version (llama.cpp b8156); newer builds ramble around a forced tool call."""
@@ -66,13 +66,13 @@ class _Server(Protocol):
         ...
 
 
-_engines: dict[tuple[str, int, int], "Engine"] = {}
+_engines: dict[tuple[str, int, int], "LocalEngine"] = {}
 _lock = threading.Lock()  # guards _engines
 _loading = threading.Lock()  # one load at a time: each puts signal handlers aside
 _exiting = False
 
 
-class Engine:
+class LocalEngine:
     """A GGUF model, loaded when first used. Make it with `open_engine`.
 
     Args:
@@ -186,7 +186,7 @@ class Engine:
             return True
 
 
-def open_engine(model: str | None, n_ctx: int, n_threads: int) -> Engine:
+def open_engine(model: str | None, n_ctx: int, n_threads: int) -> LocalEngine:
     """Return the process's one engine for these weights and settings. It loads at its first request.
 
     Looks at the disk, so it belongs in a worker thread.
@@ -198,7 +198,7 @@ def open_engine(model: str | None, n_ctx: int, n_threads: int) -> Engine:
     key = (str(path.resolve()), n_ctx, n_threads)
     with _lock:
         if key not in _engines:
-            _engines[key] = Engine(path, n_ctx, n_threads)
+            _engines[key] = LocalEngine(path, n_ctx, n_threads)
         return _engines[key]
 
 

@@ -15,7 +15,7 @@ import anyio
 from anyio.lowlevel import current_token
 
 from hocket._runtime.detached import call_soon
-from hocket.providers.local.engine import Engine
+from hocket.providers.local.engine import LocalEngine
 
 __all__ = ["answer"]
 
@@ -23,7 +23,7 @@ __all__ = ["answer"]
 class _Answer:
     """One request on its way through the engine, between a thread that fills and a loop that reads."""
 
-    def __init__(self, engine: Engine, request: Mapping[str, object]) -> None:
+    def __init__(self, engine: LocalEngine, request: Mapping[str, object]) -> None:
         self._engine = engine
         self._request = request
         self._token = current_token()
@@ -62,11 +62,11 @@ class _Answer:
         self._asleep = None
 
 
-async def answer(engine: Engine, request: Mapping[str, object]) -> AsyncGenerator[dict[str, Any], None]:
+async def answer(engine: LocalEngine, request: Mapping[str, object]) -> AsyncGenerator[dict[str, Any], None]:
     """Yield the chunks of the engine's answer. Closing it stops the engine at its next token or prompt batch.
 
     Raises:
-        LocalModelError, ContextLengthExceeded, MissingDependency: see `Engine.stream`.
+        LocalModelError, ContextLengthExceeded, MissingDependency: see `LocalEngine.stream`.
     """
     pending = _Answer(engine, request)
     engine.submit(pending.run)
