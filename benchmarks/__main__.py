@@ -17,6 +17,7 @@ from . import (
     caching,
     calls,
     chains,
+    durable,
     fleet_limiter,
     folding,
     gateway,
@@ -53,6 +54,7 @@ FULL = Plan(rounds=21, fewest=5, turn_seconds=0.03, row_seconds=6)
 LONG = (
     *("import", "cache-cold", "cache-shared", "limiter-shared", "http-cold", "providers-cold"),
     *("bulk-killed", "provider-batch", "provider-batch-memory", "influence", "live-fleet"),
+    *("durable", "durable-takeover"),
 )
 """Cases that start many processes, or take long for other reasons: a quick run leaves them out, unless they are named."""
 
@@ -92,6 +94,7 @@ CASES: dict[str, Case] = {
     **bridges.CASES,
     **gateway.CASES,
     **live.CASES,
+    **durable.CASES,
     **service.CASES,
 }
 
