@@ -43,7 +43,14 @@ print(*sorted(set(sys.modules) - before))
     own = [name for name in loaded if name.partition(".")[0] == "hocket"]
     assert {name for name in own if not name.startswith("hocket.cli")} <= {
         *("hocket", "hocket._runtime", "hocket._runtime.lazy", "hocket._version"),
-        *("hocket.errors", "hocket.errors.hints", "hocket.errors.llm", "hocket.errors.own", "hocket.errors.stores"),
+        *(
+            "hocket.errors",
+            "hocket.errors.durable",
+            "hocket.errors.hints",
+            "hocket.errors.llm",
+            "hocket.errors.own",
+            "hocket.errors.stores",
+        ),
     }
     assert len(own) <= 40
 

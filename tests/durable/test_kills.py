@@ -80,7 +80,7 @@ def runs(url: str) -> Iterator[Runs]:
 
 async def wait_until(is_so: Callable[[], bool]) -> None:
     """Wait until something is so, which only another process can tell."""
-    while not await anyio.to_thread.run_sync(is_so):
+    while not await anyio.to_thread.run_sync(is_so):  # noqa: ASYNC110  # nothing would set an event
         await anyio.sleep(0.02)
 
 

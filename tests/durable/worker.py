@@ -154,7 +154,7 @@ def make_runs(url: str) -> tuple[Runs, dict[str, Durable[str, Any]]]:
 
 async def main(url: str, ids: Sequence[str]) -> None:
     """Start runs, and work until killed."""
-    dbos.EVERY = 0.2
+    dbos.EVERY = float(os.environ.get("DURABLE_EVERY", "0.2"))
     runs, targets = make_runs(url)
     async with runs:
         for id in ids:

@@ -65,9 +65,10 @@ class Run(Generic[Output]):
         """
         pause = _FIRST_LOOK
         with anyio.fail_after(timeout):
-            while (known := await self._store.find(self.id)).state.status not in ENDED:
+            while await self._store.is_open(self.id):
                 await anyio.sleep(pause)
                 pause = min(pause * 1.5, _LAST_LOOK)
+            known = await self._store.find(self.id)
             if known.state.status == "cancelled":
                 raise RunCanceled(f"the run {self.id!r} was called off")
             if known.state.status == "failed":

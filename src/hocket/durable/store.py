@@ -148,6 +148,11 @@ class RunStore:
         """Return what runs were told."""
         return await self.call(lambda: self.database.tables.find_signals(runs))
 
+    async def is_open(self, id: str) -> bool:
+        """Whether there is a run that has not ended; see `find`, which asks for more."""
+        state = (await self.engine.states([id])).get(id)
+        return state is not None and state.status not in ENDED
+
     async def find(self, id: str) -> KnownRun:
         """Return what is kept of a run.
 
