@@ -19,6 +19,7 @@ COMMANDS = [
     (["keys", "list"], 0),
     (["migrate", "old.py"], 0),
     (["models"], 0),
+    (["runs", "list", "--store", "sqlite:///none.db"], 2),
     (["usage", "none.db"], 2),
 ]
 

@@ -22,6 +22,8 @@ CODES = {
     "InvalidReply": 5,
     "RequestTimeout": 5,
     "HistoryUnavailable": 5,
+    "EngineUnavailable": 5,
+    "UnknownRun": 2,
     "RateLimitError": 6,
     "BudgetExceeded": 6,
     "Unpriceable": 2,

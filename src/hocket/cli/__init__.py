@@ -11,7 +11,22 @@ import sys
 from collections.abc import Sequence
 
 from hocket._version import __version__
-from hocket.cli import agent, ask, batch, cassette, chat, completion, keys, mcp, migrate, models, serve, setup, usage
+from hocket.cli import (
+    agent,
+    ask,
+    batch,
+    cassette,
+    chat,
+    completion,
+    keys,
+    mcp,
+    migrate,
+    models,
+    runs,
+    serve,
+    setup,
+    usage,
+)
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.default_command import find_mistyped, is_help_of_none, name_command
 from hocket.cli.exits import COMMAND_CODES, INTERRUPTED, MISUSED, OTHER_CODES, PIPE_CLOSED, exit_code, report
@@ -20,10 +35,11 @@ __all__ = ["main"]
 
 _COMMANDS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (agent, ask, batch, cassette, chat, completion, keys, models, mcp, migrate, serve, setup, usage)
+    for module in (agent, ask, batch, cassette, chat, completion, keys, models, mcp, migrate, runs, serve, setup, usage)
 }
 
-_ASKING = [module.run for module in (agent, ask, batch, chat, mcp, models, serve)]  # who may need a provider's key
+# Who may need a provider's key.
+_ASKING = [module.run for module in (agent, ask, batch, chat, mcp, models, runs, serve)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,6 +7,7 @@ from hocket.errors import (
     AuthenticationError,
     BudgetExceeded,
     DocumentError,
+    EngineUnavailable,
     HistoryUnavailable,
     HocketError,
     InvalidInput,
@@ -19,6 +20,7 @@ from hocket.errors import (
     ResourceNotFound,
     StreamTruncated,
     UnknownModel,
+    UnknownRun,
     Unpriceable,
     Unsupported,
 )
@@ -103,6 +105,7 @@ COMMAND_CODES = {
     "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
     "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},
     "models": {code: meaning for code, meaning in _ASKING_CODES.items() if code != TRUNCATED} | {0: "done"},
+    "runs": dict(sorted({**OTHER_CODES, UNREACHABLE: EXIT_CODES[UNREACHABLE]}.items())),
     "serve": dict(sorted({**OTHER_CODES, ACCOUNT: EXIT_CODES[ACCOUNT], MODEL: EXIT_CODES[MODEL]}.items())),
 }
 """What the codes of a command mean, where it has others than `OTHER_CODES`."""
@@ -126,6 +129,7 @@ _IN_PYTHON = (
     (r"\bgive ChatLocal\(model=\.\.\.\) or", "give --model local:PATH or"),
     (r"\bopen_history\(address, session_id=\.\.\.\)", "--session NAME"),
     (r"\binterrupt_on names\b", "--interrupt-on names"),
+    (r"\bneeds (message|args)$", r"needs --\1"),
     (r'\bon_mismatch="redo"', "--redo"),
     (r'\bretry_via="(\w+)"', r"--retry-via \1"),
     (r'\bvia="(\w+)"', r"--via \1"),
@@ -176,13 +180,20 @@ def exit_code(error: BaseException) -> int:
             return ACCOUNT
         case UnknownModel() | ResourceNotFound():
             return MODEL
-        case InvalidInput() | DocumentError() | ValidationError() | Unsupported(status=None) | Unpriceable():
+        case (
+            InvalidInput()
+            | DocumentError()
+            | ValidationError()
+            | Unsupported(status=None)
+            | Unpriceable()
+            | UnknownRun()
+        ):
             return MISUSED  # refused before anything was sent: whatever goes into a model comes from the command line
         case StreamTruncated():
             return TRUNCATED
         case InvalidReply(partial=partial) if getattr(partial, "text", ""):  # junk in the middle of an answer
             return TRUNCATED
-        case ProviderUnavailable() | RequestTimeout() | HistoryUnavailable() | InvalidReply():
+        case ProviderUnavailable() | RequestTimeout() | HistoryUnavailable() | EngineUnavailable() | InvalidReply():
             return UNREACHABLE
         case RateLimitError() | BudgetExceeded():
             return LIMITED

@@ -8,7 +8,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TextIO, cast
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "squeeze",
     "wrap_line",
     "write_status",
+    "write_table",
 ]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
@@ -70,6 +71,24 @@ def wrap_line(line: str, columns: int, indent: int = 0) -> list[str]:
 def squeeze(text: str) -> str:
     """Return ``text`` as one line, its white space single blanks."""
     return " ".join(text.split())
+
+
+def write_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int) -> Iterator[str]:
+    """Yield the lines of a table.
+
+    Args:
+        head: the names of its columns.
+        rows: of as many cells.
+        numbers: how many of the columns, the last ones, stand on the right.
+    """
+    table = [head, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    texts = len(head) - numbers
+    for row in table:
+        cells = zip(row, widths, strict=True)
+        yield "  ".join(
+            cell.ljust(width) if at < texts else cell.rjust(width) for at, (cell, width) in enumerate(cells)
+        )
 
 
 @contextlib.contextmanager

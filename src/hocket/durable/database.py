@@ -1,5 +1,6 @@
 """The database of durable runs, by its address: what speaks to it, and what its failures are called."""
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -9,7 +10,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeou
 from hocket._databases.urls import parse_address
 from hocket._secrets import redact_url
 from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
-from hocket.durable.tables import RunTables
+from hocket.durable.tables import RUN_TABLE, RunTables
 from hocket.errors import EngineUnavailable, InvalidInput
 
 __all__ = ["RunDatabase"]
@@ -61,6 +62,18 @@ class RunDatabase:
             tables.make()
             self._tables = tables
         return self._tables
+
+    def is_made(self) -> bool:
+        """Whether durable runs were ever kept here; to look makes no file, and no table.
+
+        Raises:
+            EngineUnavailable: it cannot be reached.
+        """
+        if self._path and not os.path.exists(self._path):
+            return False
+        looking = sa.create_engine(self._address, poolclass=sa.NullPool)
+        with self.tell_failures():
+            return sa.inspect(looking).has_table(RUN_TABLE)
 
     def has_table(self, name: str) -> bool:
         """Whether the engine has made its tables."""

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+from collections.abc import Sequence
 from contextvars import ContextVar
 from importlib.util import find_spec
 from types import TracebackType
@@ -84,6 +85,21 @@ class Runs:
     def __repr__(self) -> str:
         names = ", ".join(f"{kind.name} {kind.version}" for kind in self._durables) or "nothing"
         return f"<Runs of {names} at {self._store.database.shown}>"
+
+    @property
+    def address(self) -> str:
+        """Where they are, without a password."""
+        return self._store.database.shown
+
+    @property
+    def is_working(self) -> bool:
+        """Whether this process works on them."""
+        return self._is_open
+
+    @property
+    def durables(self) -> Sequence[Durable[Any, Any]]:
+        """What they are runs of, in the order in which it was registered."""
+        return [*self._durables.values()]
 
     # -- what they are runs of
 

@@ -16,11 +16,14 @@ from sqlalchemy.exc import IntegrityError
 from hocket.agents.approval import Rerun
 from hocket.durable.standing import Signal, Standing, Waiting
 
-__all__ = ["RunTables"]
+__all__ = ["RUN_TABLE", "RunTables"]
+
+RUN_TABLE = "hocket_run"
+"""The table that every database of durable runs has."""
 
 _metadata = sa.MetaData()
 _standings = sa.Table(
-    "hocket_run",
+    RUN_TABLE,
     _metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("attempts", sa.Integer, nullable=False),
