@@ -22,7 +22,7 @@ __all__ = [
     "squeeze",
     "wrap_line",
     "write_status",
-    "write_table",
+    "write_columns",
 ]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]
@@ -73,7 +73,7 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
-def write_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int) -> Iterator[str]:
+def write_columns(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int) -> Iterator[str]:
     """Yield the lines of a table.
 
     Args:

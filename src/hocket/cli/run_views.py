@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from hocket.cli.approval import describe_call
-from hocket.cli.output import squeeze, write_table
+from hocket.cli.output import squeeze, write_columns
 from hocket.errors.hints import shorten
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def write_runs(infos: "Sequence[RunInfo]") -> Iterator[str]:
         [info.id, info.name, info.status, _join(info.waiting_for), _tell_age(info.created), str(info.attempts)]
         for info in infos
     ]
-    return write_table(_COLUMNS, [[squeeze(cell) for cell in row] for row in rows], numbers=2)
+    return write_columns(_COLUMNS, [[squeeze(cell) for cell in row] for row in rows], numbers=2)
 
 
 def write_run(shown: ShownRun) -> Iterator[str]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.output import accept_any_text, print_lines, write_table
+from hocket.cli.output import accept_any_text, print_lines, write_columns
 from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _to_json(total: "LedgerTotal") -> dict[str, object]:
 def _write_table(names: list[str], totals: "list[LedgerTotal]") -> Iterator[str]:
     head = [*names, *(name.replace("_tokens", "") for name in _COLUMNS)]
     rows = [[*(str(total.group.get(name) or "-") for name in names), *_write_numbers(total)] for total in totals]
-    return write_table(head, rows, numbers=len(_COLUMNS))
+    return write_columns(head, rows, numbers=len(_COLUMNS))
 
 
 def _write_numbers(total: "LedgerTotal") -> list[str]:
