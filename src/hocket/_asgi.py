@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from hocket._secrets import redact
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields, FieldsView
 
@@ -50,10 +51,23 @@ ASGIApp: TypeAlias = Callable[[FieldsView, Receive, Send], Coroutine[object, obj
 Header: TypeAlias = tuple[bytes, bytes]
 
 
-async def confirm_lifespan(receive: Receive, send: Send, finish: Callable[[], Awaitable[object]] | None = None) -> None:
-    """Say yes to the server's start and to its end; ``finish`` is done before the end."""
+async def confirm_lifespan(
+    receive: Receive,
+    send: Send,
+    finish: Callable[[], Awaitable[object]] | None = None,
+    begin: Callable[[], Awaitable[object]] | None = None,
+) -> None:
+    """Say yes to the server's start and to its end; ``begin`` is done at the start, and ``finish`` before the end.
+
+    Where ``begin`` fails the server is told so, and does not start.
+    """
     while True:
         kind = (await receive())["type"]
+        if kind == "lifespan.startup" and begin is not None:
+            try:
+                await begin()
+            except Exception as error:  # of whatever kind
+                return await send({"type": f"{kind}.failed", "message": redact(f"{type(error).__name__}: {error}")})
         if kind == "lifespan.shutdown" and finish is not None:
             await finish()
         await send({"type": f"{kind}.complete"})

@@ -21,8 +21,8 @@ __all__ = [
     "print_traceback",
     "squeeze",
     "wrap_line",
-    "write_status",
     "write_columns",
+    "write_status",
 ]
 
 _CONTROLS = [code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"]

@@ -4,7 +4,8 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar, cast
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar, cast
 from uuid import uuid4
 
 import anyio
@@ -24,7 +25,7 @@ from hocket.errors import InvalidInput, RunExists
 from hocket.errors.hints import excerpt
 from hocket.runnables import Runnable, RunnableConfig, RunnableLambda
 
-__all__ = ["Durable", "MakeContext", "MakeInjected", "read_output"]
+__all__ = ["Durable", "MakeContext", "MakeInjected", "OwnRuns", "read_output"]
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -38,11 +39,32 @@ MakeInjected = Callable[[RunInfo], Mapping[str, object]]
 _LONGEST_ID = 200
 
 
+class OwnRuns(Protocol):
+    """The `hocket.durable.Runs` that something belongs to, as far as it needs them: see there."""
+
+    @property
+    def is_working(self) -> bool:
+        """Whether this process works on them."""
+        ...
+
+    def run(self, id: str) -> Run[Any]:
+        """Return a run by its id."""
+        ...
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 class Durable(Generic[Input, Output]):
     """What durable runs are runs of: see `Runs.durable`.
 
     Attributes:
         name, version: by which every process knows it.
+        agent: that its runs are of; None: they are those of a chain or a function.
+        runs: the `Runs` that it belongs to.
     """
 
     def __init__(
@@ -53,18 +75,16 @@ class Durable(Generic[Input, Output]):
         context: MakeContext | None,
         injected: MakeInjected | None,
         store: RunStore,
-        check_open: Callable[[], None],
-        open_run: Callable[[str], Run[Any]],
+        runs: OwnRuns,
     ) -> None:
-        self._target, self._agent, self._input, self._output = _read_target(target)
+        self._target, self.agent, self._input, self._output = _read_target(target)
         self.name: str = _check_text("name", name or getattr(target, "__name__", None) or getattr(target, "name", None))
         self.version: str = _check_text("version", version)
         self._make_context = context
         self._make_injected = injected
         self._check_needs()
         self._store = store
-        self._check_open = check_open
-        self._open_run = open_run
+        self.runs: OwnRuns = runs
 
     def __repr__(self) -> str:
         return f"<Durable {self.name!r}, version {self.version!r}>"
@@ -92,7 +112,8 @@ class Durable(Generic[Input, Output]):
             InvalidInput: the input cannot be stored, the id will not do, or this process does not work on runs.
             EngineUnavailable: the store cannot be reached. Nothing was started.
         """
-        self._check_open()
+        if not self.runs.is_working:
+            raise InvalidInput("runs are started by a process that works on them: `async with runs:` around this")
         given = self._input.dump(input, f"the input of {self.name!r}")
         text = RunStart(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
         id = self._choose_id(input) if id is None else _check_id(id)
@@ -100,7 +121,7 @@ class Durable(Generic[Input, Output]):
         found = (await self._store.find(id)).record
         if (found.name, found.input) != (self.name, given):
             raise RunExists(f"there is a run {id!r} of {found.name!r} with another input; choose another id")
-        return self._open_run(id)
+        return self.runs.run(id)
 
     async def ainvoke(
         self,
@@ -132,17 +153,17 @@ class Durable(Generic[Input, Output]):
     # -- inside
 
     def _check_needs(self) -> None:
-        if self._agent is None:
+        if self.agent is None:
             if self._make_context or self._make_injected:
                 raise InvalidInput(f"{self.name!r} is no agent: only an agent takes a context or injected arguments")
             return
-        if self._agent.context_schema is not None and self._make_context is None:
+        if self.agent.context_schema is not None and self._make_context is None:
             raise InvalidInput(
                 f"the agent {self.name!r} works with a context, which is not stored: durable(..., context=function) makes "
                 "one of a RunInfo for each execution"
             )
-        if self._agent.required_injected and self._make_injected is None:
-            names = ", ".join(sorted(self._agent.required_injected))
+        if self.agent.required_injected and self._make_injected is None:
+            names = ", ".join(sorted(self.agent.required_injected))
             raise InvalidInput(
                 f"tools of the agent {self.name!r} need {names}: durable(..., injected=function) makes them"
             )
@@ -159,7 +180,7 @@ class Durable(Generic[Input, Output]):
 
     async def _run_inside(self, execution: Execution, input: Input, key: str | None) -> Any:
         """Run as a part of a run: an agent by its messages, and anything else once."""
-        if self._agent is not None:
+        if self.agent is not None:
             return await self._target.ainvoke(
                 input, None, **self._make_options((await self._store.find(execution.id)).describe())
             )
@@ -182,7 +203,7 @@ class Durable(Generic[Input, Output]):
     @property
     def is_agent(self) -> bool:
         """Whether its runs are those of an agent, whose messages are its record."""
-        return self._agent is not None
+        return self.agent is not None
 
     async def execute(self, known: KnownRun) -> str:
         """Execute a run, and return its output as text."""
@@ -199,7 +220,7 @@ class Durable(Generic[Input, Output]):
 
     async def read_output(self, text: str, id: str) -> Any:
         """Return what a run has returned, of its text."""
-        return await read_output(self._store, text, id, self._agent, self._output)
+        return await read_output(self._store, text, id, self.agent, self._output)
 
 
 async def read_output(

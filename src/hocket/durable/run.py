@@ -1,6 +1,6 @@
 """A run by its id, from any process: how it stands, what came of it, and what it is told."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, cast
 
 import anyio
@@ -144,10 +144,14 @@ class Run(Generic[Output]):
         await self._store.call(lambda: self._store.database.tables.set_orders(self.id, rerun, moved_to))
         await self._store.engine.resume(self.id, Kind(known.record.name, version or known.kind.version))
 
-    async def astream(self) -> AsyncIterator[AgentEvent]:
+    async def astream(self, *, after: int = 0, until_paused: bool = False) -> AsyncGenerator[AgentEvent]:
         """Yield what is recorded of an agent's run, from the first message on, and then what comes, until its end.
 
         The events are those of `Agent.astream` that have no pieces: "message", "tool_end", "paused" and "end".
+
+        Args:
+            after: how many messages of the run are known: their events are left out, and steps are counted from there.
+            until_paused: whether to end, too, when the run waits for a decision, after the "paused" events.
 
         Raises:
             InvalidInput: it is no run of an agent.
@@ -157,9 +161,14 @@ class Run(Generic[Output]):
         while True:
             known = await self._store.find(self.id)
             messages = await self._open_history("").aget_messages()
-            events = [*seen.read(messages)]
+            if seen.count < after:
+                seen.skip(messages[:after])
+            pending = [call for _, call in await self._find_pending(known)] if known.waiting else []
+            events = [*seen.read(messages), *seen.pause(pending)]
             for event in events:
                 yield event
+            if until_paused and pending:
+                return
             if known.state.status in ENDED:
                 break
             pause = _FIRST_LOOK if events else min(pause * 1.5, _LAST_LOOK)
@@ -206,13 +215,14 @@ class _Seen:
 
     def __init__(self) -> None:
         self.step = 0
-        self._count = 0
+        self.count = 0  # of the messages
         self._calls: dict[str, ToolCall] = {}
+        self._paused: set[str | None] = set()
 
     def read(self, messages: Sequence[BaseMessage]) -> "Sequence[AgentEvent]":
         """Return the events of the messages that are new."""
         events: list[AgentEvent] = []
-        for message in messages[self._count :]:
+        for message in messages[self.count :]:
             if isinstance(message, AIMessage):
                 self.step += 1
                 self._calls |= {call["id"] or "": cast(ToolCall, call) for call in calls_of(message)}
@@ -220,7 +230,16 @@ class _Seen:
             elif isinstance(message, ToolMessage) and message.tool_call_id in self._calls:
                 call = self._calls[message.tool_call_id]
                 events.append(ToolEndEvent(step=self.step, call=call, result=message, seconds=0.0))
-        if len(messages) > self._count:
-            events += [PausedEvent(step=self.step, call=call) for call in read_pending_calls(messages)]
-        self._count = len(messages)
+        self.count = max(self.count, len(messages))
         return events
+
+    def skip(self, messages: Sequence[BaseMessage]) -> None:
+        """Take messages for seen, and count the steps from here."""
+        self.read(messages)
+        self.step = 0
+
+    def pause(self, pending: Sequence[ToolCall]) -> "Sequence[AgentEvent]":
+        """Return the events of the calls that wait and were not told."""
+        new = [call for call in pending if call["id"] not in self._paused]
+        self._paused |= {call["id"] for call in new}
+        return [PausedEvent(step=self.step, call=call) for call in new]

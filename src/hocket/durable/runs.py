@@ -130,9 +130,7 @@ class Runs:
             return functools.partial(self.durable, name=name, version=version, context=context, injected=injected)
         if self._is_open:
             raise InvalidInput("this process works on these runs already: register what they are runs of before")
-        made: Durable[Any, Any] = Durable(
-            target, name, version, context, injected, self._store, self._check_open, self.run
-        )
+        made: Durable[Any, Any] = Durable(target, name, version, context, injected, self._store, self)
         kind = Kind(made.name, made.version)
         if kind in self._durables:
             raise InvalidInput(
@@ -199,10 +197,6 @@ class Runs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         run_in_portal(functools.partial(self.__aexit__, kind, error, trace))
-
-    def _check_open(self) -> None:
-        if not self._is_open:
-            raise InvalidInput("runs are started by a process that works on them: `async with runs:` around this")
 
     def _find_version(self, id: str, text: str) -> str:
         """Return the version of a run by now."""

@@ -1,11 +1,13 @@
 """The conversations of the page: each model and each agent that is asked has a history of its own, in this process."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from hocket._runtime.clock import new_run_id
 from hocket.agents.agent import Agent
 from hocket.agents.approval import Resume
+from hocket.agents.events import AgentEvent
 from hocket.agents.model_call import list_models
 from hocket.chat_history import InMemoryChatMessageHistory
 from hocket.conversation import Conversation
@@ -13,14 +15,19 @@ from hocket.language_models import BaseChatModel
 from hocket.messages import AIMessage, AIMessageChunk
 from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import Runnable, RunnableConfig, RunnableGenerator
+from hocket.serving.console.durable_chats import DurableChat
 from hocket.serving.console.fair_share import FairShare
 from hocket.serving.console.recorder import RunRecorder, RunWatcher
+from hocket.serving.durable_agents import find_durable
 from hocket.serving.pages.chat_input import ChatInput
 from hocket.serving.refusals import Refusal
 
+if TYPE_CHECKING:
+    from hocket.durable import Durable, Run
+
 __all__ = ["Chats", "Served"]
 
-Served: TypeAlias = Runnable[Any, Any]  # it takes whatever a model or an agent takes
+Served: TypeAlias = "Runnable[Any, Any] | Durable[Any, Any]"  # it takes whatever a model or an agent takes
 """A model, an agent, or what is made of one."""
 
 _MOST = 500  # conversations that are kept of all tenants together; the one that was used last goes last
@@ -38,6 +45,7 @@ class Chats:
         self._models = models
         self._recorder = recorder
         self._histories: FairShare[InMemoryChatMessageHistory] = FairShare(_MOST)
+        self._durable: dict[str, DurableChat] = {}  # that answer now
 
     def answer(self, chat: ChatInput, tenant: str | None) -> AsyncIterable[object]:
         """Return the stream that answers: of what the page names as ``model`` in ``forwardedProps``.
@@ -54,11 +62,15 @@ class Chats:
             )
         request = chat.run_id or str(new_run_id())
         metadata = {"request_id": request, **({} if tenant is None else {"tenant": tenant})}
+        model = self._models[name]
+        if (durable := find_durable(model)) is not None:
+            made = DurableChat(name, durable, f"{tenant or ''}\n{chat.key}")
+            return self._follow(chat.key, made, made.stream(chat.input, metadata))
         config: RunnableConfig = {
             "callbacks": [RunWatcher(self._recorder, name, request, tenant)],
             "metadata": metadata,
         }
-        model, history = self._models[name], self._find_history(tenant, (chat.key, name))
+        history = self._find_history(tenant, (chat.key, name))
         if isinstance(model, Agent):
             agent = cast("Agent[object]", model)
             context: Fields | None = None if agent.context_schema is None else {}
@@ -66,7 +78,24 @@ class Chats:
         question = chat.input
         if isinstance(question, Resume):
             raise Refusal(status=400, message=f"{name!r} is a model, and no call of it waits for a decision")
-        return Conversation(_as_chat_model(model), history=history).astream(question, config)
+        return Conversation(_as_chat_model(cast(Runnable[Any, Any], model)), history=history).astream(question, config)
+
+    def find_run(self, key: str) -> "Run[Any] | None":
+        """Return the durable run that answers in a conversation; None: there is none."""
+        chat = self._durable.get(key)
+        return None if chat is None else chat.run
+
+    async def _follow(
+        self, key: str, chat: DurableChat, events: AsyncGenerator[AgentEvent]
+    ) -> AsyncGenerator[AgentEvent]:
+        self._durable[key] = chat
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+        finally:
+            if self._durable.get(key) is chat:
+                del self._durable[key]
 
     def _find_history(self, tenant: str | None, key: tuple[str, str]) -> InMemoryChatMessageHistory:
         history = self._histories.find(tenant, key)
@@ -75,7 +104,7 @@ class Chats:
         return history
 
 
-def _as_chat_model(model: Served) -> Runnable[object, AIMessage]:
+def _as_chat_model(model: Runnable[Any, Any]) -> Runnable[object, AIMessage]:
     """Return a runnable that answers in messages: a text model, or a chain that ends in one, says texts."""
     chat_model = cast("Runnable[object, AIMessage]", model)
     if all(isinstance(one, BaseChatModel) for one in list_models(chat_model)):

@@ -12,7 +12,6 @@ from urllib.parse import parse_qs
 
 from hocket._asgi import Header, Receive, Send, path_of, send_reply
 from hocket._runtime.mode import ASYNC
-from hocket.agents.agent import Agent
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import HocketError
 from hocket.messages.content import Fields, FieldsView
@@ -20,6 +19,7 @@ from hocket.runnables import Runnable
 from hocket.serving.console.chats import Chats, Served
 from hocket.serving.console.recorder import RunRecorder, RunWatcher
 from hocket.serving.console.totals import find_ledgers, sum_days
+from hocket.serving.durable_agents import find_agent, find_durable
 from hocket.serving.event_body import log_failure
 from hocket.serving.hocket_events import as_data
 from hocket.serving.live.answers import LiveAnswers
@@ -52,6 +52,22 @@ _JSON: Header = (b"content-type", b"application/json")
 _DAYS = (7, 30, 90)
 
 
+class _PageAnswers(LiveAnswers):
+    """The answers of the page. Who stops one means the durable run, too, which the end of this process does not touch."""
+
+    def __init__(self, chats: Chats) -> None:
+        super().__init__()
+        self._chats = chats
+
+    async def stop(self, id: str) -> bool:
+        """Stop an answer."""
+        run = self._chats.find_run(id)
+        was_running = await super().stop(id)
+        if run is not None:
+            await run.acancel()
+        return was_running
+
+
 class Console:
     """The page of a gateway.
 
@@ -66,11 +82,16 @@ class Console:
     def __init__(
         self, models: Mapping[str, object], find_tenant: FindTenant | None, *, max_body: int, in_full: bool
     ) -> None:
-        self._models: dict[str, Served] = {name: one for name, one in models.items() if isinstance(one, Runnable)}
+        self._models: dict[str, Served] = {}
+        for name, one in models.items():
+            if isinstance(one, Runnable):
+                self._models[name] = one
+            elif (durable := find_durable(one)) is not None:
+                self._models[name] = durable
         self._find_tenant = find_tenant
         self._recorder = RunRecorder(in_full=in_full)
         self._chats = Chats(self._models, self._recorder)
-        self._live = LiveAnswers()
+        self._live = _PageAnswers(self._chats)
         user = None if find_tenant is None else self._find_user
         self._chat = chat_app(self._answer, live=self._live, user=user, protocols=["ag-ui"], max_body=max_body)
 
@@ -148,7 +169,7 @@ class Console:
             Refusal: 400, 404, 503.
         """
         if name == "models.json":
-            kinds = {name: "agent" if isinstance(model, Agent) else "model" for name, model in self._models.items()}
+            kinds = {name: "agent" if find_agent(model) else "model" for name, model in self._models.items()}
             return [{"name": name, "kind": kind} for name, kind in kinds.items()]
         if name == "runs.json" and "id" in query:
             texts = self._recorder.find_texts(tenant, query["id"])
@@ -170,7 +191,7 @@ class Console:
             raise Refusal(status=400, message="by is one of model, tenant", param="by")
         if days not in map(str, _DAYS):
             raise Refusal(status=400, message=f"days is one of {', '.join(map(str, _DAYS))}", param="days")
-        ledgers = find_ledgers(self._models.values())
+        ledgers = find_ledgers(find_agent(model) or model for model in self._models.values())
         if not ledgers:
             return {"ledger": False}
         try:

@@ -6,19 +6,24 @@ typed output it is the object, as JSON, alone. It is made in one way, streamed o
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
 
 from hocket.agents.agent import Agent, RunOptions
-from hocket.agents.events import AgentEvent
+from hocket.agents.events import AgentEvent, AgentStream
 from hocket.agents.result import AgentResult
 from hocket.errors import BudgetExceeded, EmptyResponse, InvalidInput, Unsupported
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, Collector
 from hocket.messages.content import Fields
 from hocket.runnables import RunnableConfig
+from hocket.serving.durable_agents import check_work
 from hocket.serving.hocket_events import as_data
 from hocket.serving.message_parts import encode_json, join_reasoning, list_blocks
 from hocket.serving.refusals import FailureAfterTools
 
-__all__ = ["AgentModel", "check_agent"]
+if TYPE_CHECKING:
+    from hocket.durable import Durable
+
+__all__ = ["AgentModel", "DurableModel", "check_agent", "check_pauses"]
 
 _FINISHES = {"done": "stop", "direct": "stop", "stopped": "stop"}
 """Why a run has ended, in the word for models; any other is a limit."""
@@ -35,12 +40,9 @@ def check_agent(name: str, agent: Agent[object], *, may_pause: bool = False) -> 
     Raises:
         InvalidInput: it may pause, or needs a context or injected arguments.
     """
+    check_pauses(name, agent, may_pause=may_pause)
     reason = ""
-    if agent.may_pause and not may_pause:
-        reason = (
-            "may wait for a person, whom no request of a program can ask; serve it with page=True, or with chat_app"
-        )
-    elif agent.required_injected:
+    if agent.required_injected:
         injected = ", ".join(sorted(agent.required_injected))
         reason = (
             f"has tools that need {injected} injected, which no request has; bind what they need, or leave them out"
@@ -54,12 +56,31 @@ def check_agent(name: str, agent: Agent[object], *, may_pause: bool = False) -> 
         raise InvalidInput(f"models[{name!r}] is an agent that {reason}")
 
 
+def check_pauses(name: str, agent: Agent[object], *, may_pause: bool) -> None:
+    """Refuse an agent that may wait for a person, unless it may; see `check_agent`.
+
+    Raises:
+        InvalidInput: it may.
+    """
+    if agent.may_pause and not may_pause:
+        raise InvalidInput(
+            f"models[{name!r}] is an agent that may wait for a person, whom no request of a program can ask; serve it with "
+            "page=True, or with chat_app"
+        )
+
+
 class AgentModel:
     """What the gateway asks in the place of an agent."""
 
     def __init__(self, agent: Agent[object]) -> None:
         self._agent = agent
         self._options: RunOptions = {} if agent.context_schema is None else {"context": {}}
+
+    def _run(
+        self, input: list[BaseMessage] | str, config: RunnableConfig | None
+    ) -> "AgentStream[object] | AsyncGenerator[AgentEvent]":
+        """Run the agent, and return what it tells."""
+        return self._agent.astream(input, config, **self._options)
 
     async def ainvoke(
         self, input: list[BaseMessage] | str, config: RunnableConfig | None = None, **kwargs: object
@@ -87,9 +108,9 @@ class AgentModel:
         has_run_tools = False
         answer = _Answer(is_typed=self._agent.has_typed_output)
         try:
-            async with aclosing(self._agent.astream(input, config, **self._options)) as events:
+            async with aclosing(self._run(input, config)) as events:
                 async for event in events:
-                    has_run_tools = has_run_tools or event.kind == "tool_start"
+                    has_run_tools = has_run_tools or event.kind in ("tool_start", "tool_end")
                     if (piece := answer.read(event)) is not None:
                         yield piece
         except Exception as error:
@@ -98,25 +119,47 @@ class AgentModel:
             raise
 
 
+class DurableModel(AgentModel):
+    """What the gateway asks in the place of a durable agent: each question is a run, and a client that leaves ends none."""
+
+    def __init__(self, name: str, durable: "Durable[Any, Any]", agent: Agent[object]) -> None:
+        super().__init__(agent)
+        self._name = name
+        self._durable = durable
+
+    async def _run(self, input: list[BaseMessage] | str, config: RunnableConfig | None) -> AsyncGenerator[AgentEvent]:
+        check_work(self._name, self._durable)
+        run = await self._durable.astart(input, metadata=(config or {}).get("metadata"))
+        async with aclosing(run.astream(after=0 if isinstance(input, str) else len(input))) as events:
+            async for event in events:
+                yield event
+
+
 class _Answer:
     """Reads the events of a run as pieces of one answer."""
 
     def __init__(self, *, is_typed: bool) -> None:
         self._is_typed = is_typed
         self._step = 0  # whose text came last; 0: none has come
+        self._pieces = 0  # the last step that came in pieces
 
     def read(self, event: AgentEvent) -> AIMessageChunk | None:
         """Return what an event adds to the answer; None: nothing."""
         if event.kind == "end":
             return self._end(event.result)
-        if event.kind != "chunk":
+        if event.kind == "chunk":
+            self._pieces = event.step
+            said: AIMessage = event.chunk
+        elif event.kind == "message" and event.step != self._pieces:  # of a durable run
+            said = event.message
+        else:
             return None
-        thought = join_reasoning(list_blocks(event.chunk))
-        text = "" if self._is_typed else self._add(event.chunk.text, event.step)
+        thought = join_reasoning(list_blocks(said))
+        text = "" if self._is_typed else self._add(said.text, event.step)
         if not thought:
             return AIMessageChunk(text) if text else None
-        said: list[str | Fields] = [{"type": "reasoning", "reasoning": thought}]
-        return AIMessageChunk([*said, {"type": "text", "text": text}] if text else said)
+        blocks: list[str | Fields] = [{"type": "reasoning", "reasoning": thought}]
+        return AIMessageChunk([*blocks, {"type": "text", "text": text}] if text else blocks)
 
     def _add(self, text: str, step: int) -> str:
         """Return the text of a step, set apart from that of another."""

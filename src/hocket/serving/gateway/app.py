@@ -24,6 +24,7 @@ from hocket._runtime.clock import new_run_id
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
 from hocket.serving.console.routes import Console
+from hocket.serving.durable_agents import DurableWork
 from hocket.serving.event_body import PING_SECONDS, check_ping
 from hocket.serving.gateway.exchange import GatewayLimits, GatewayService
 from hocket.serving.gateway.faces import PATHS, open_exchange, write_refusal
@@ -70,10 +71,14 @@ def openai_app(
 
     An option at the API's own default, which a model refuses, is left out; ``x-hocket-dropped`` names it.
 
+    Each request to a durable agent is a run. A client that leaves does not end it: it goes on, in this process or another.
+    The application works on such runs from the start of the server to its end, in its lifespan, unless the program does
+    already (``async with runs``); mounted in another application it has no lifespan, and that one has to.
+
     Args:
         models: by the names that clients call them: models, and what is made of one (``bind``, ``with_retry``,
-            ``with_fallbacks``, a chain that ends in one), agents, which answer with the text of all their steps, and
-            embedding models.
+            ``with_fallbacks``, a chain that ends in one), agents, which answer with the text of all their steps, what
+            ``runs.durable(agent)`` returns, and embedding models.
         keys: of the clients; None: everybody is let in. A mapping has the key, or the keys, of each tenant by its name,
             which the metadata of its runs have as "tenant": for ``Budget(by="tenant")``, limits, ledgers and handlers.
         max_concurrency: calls under way at once; one more is refused with 429. (``max_in_flight`` of a model lets it wait.)
@@ -120,7 +125,8 @@ def openai_app(
         find_tenant = None if known_keys is None else known_keys.check
         console = Console(models, find_tenant, max_body=max_body, in_full=upstream_errors or keys is None)
     service = GatewayService(served, limits, GatewayMetrics(), None if console is None else console.watch)
-    return _Gateway(service, known_keys, read_hosts(hosts), origins, metrics is not False, metrics_keys, console)
+    work = DurableWork(models.values())
+    return _Gateway(service, known_keys, read_hosts(hosts), origins, metrics is not False, metrics_keys, console, work)
 
 
 def _read_metrics_keys(
@@ -157,15 +163,21 @@ class _Gateway:
     shows_metrics: bool
     metrics_keys: ClientKeys | None
     console: Console | None
+    work: DurableWork
     started: int = field(default_factory=lambda: int(time.time()))
 
     async def __call__(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await confirm_lifespan(receive, send, None if self.console is None else self.console.aclose)
+            await confirm_lifespan(receive, send, self._finish, self.work.begin)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})  # before it is accepted: refused
         else:
             await self._serve(scope, receive, send)
+
+    async def _finish(self) -> None:
+        if self.console is not None:
+            await self.console.aclose()
+        await self.work.finish()
 
     async def _serve(self, scope: FieldsView, receive: Receive, send: Send) -> None:
         """Answer one request, whatever it is."""

@@ -1,7 +1,7 @@
 """What a gateway serves, by the names that clients call it: checked when the application is built, asked in one way."""
 
 from collections.abc import AsyncIterable, Awaitable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 from hocket.agents.agent import Agent
 from hocket.embeddings import Embeddings
@@ -18,18 +18,23 @@ from hocket.runnables import (
     RunnableWithMessageHistory,
 )
 from hocket.runnables.base import RunnableWrapper
-from hocket.serving.gateway.agent_model import AgentModel, check_agent
+from hocket.serving.durable_agents import find_agent, find_durable, read_agent
+from hocket.serving.gateway.agent_model import AgentModel, DurableModel, check_agent, check_pauses
 from hocket.serving.gateway.face import Said
 from hocket.serving.gateway.pass_through import PassThrough
 from hocket.serving.model_parts import check_prices
 from hocket.serving.refusals import Refusal
 
+if TYPE_CHECKING:
+    from hocket.durable import Durable
+
 __all__ = ["AskedModel", "Model", "ServedModels"]
 
 T = TypeVar("T")
 
-Model: TypeAlias = Runnable[LanguageModelInput, AIMessage] | Runnable[LanguageModelInput, str] | Agent[Any] | Embeddings
-"""A chat model, a text model, a runnable that is made of one, an agent, or an embedding model."""
+_Answering: TypeAlias = Runnable[LanguageModelInput, AIMessage] | Runnable[LanguageModelInput, str]
+Model: TypeAlias = "_Answering | Agent[Any] | Embeddings | Durable[Any, Any]"
+"""A chat model, a text model, a runnable that is made of one, an agent, a durable one, or an embedding model."""
 
 _ANSWERS = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages")
 _VECTORS = ("/v1/embeddings",)
@@ -69,11 +74,17 @@ class ServedModels:
         self._asked: dict[str, AskedModel] = {}
         self._embeddings: dict[str, Embeddings] = {}
         for name, model in models.items():
-            if not isinstance(name, str) or not name or not isinstance(model, Runnable | Embeddings):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
+            durable = find_durable(model)
+            if not isinstance(name, str) or not name or not (durable or isinstance(model, Runnable | Embeddings)):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
                 raise InvalidInput(
                     f"models[{name!r}] is {type(model).__name__}; it is a model, by a name that is a text"
                 )
-            if isinstance(model, Embeddings):
+            if durable is not None:
+                agent = read_agent(name, durable)
+                check_pauses(name, agent, may_pause=page)
+                if not agent.may_pause:
+                    self._asked[name] = DurableModel(name, durable, agent)
+            elif isinstance(model, Embeddings):
                 self._embeddings[name] = model
             elif isinstance(model, Agent):
                 check_agent(name, model, may_pause=page)
@@ -82,7 +93,7 @@ class ServedModels:
             else:
                 _check_end(name, model)
                 self._asked[name] = cast(AskedModel, model)
-            check_prices(name, model)
+            check_prices(name, find_agent(model) or model)
         self.pass_through: PassThrough = PassThrough()
         self.names: Sequence[str] = [name for name in models if name in self._asked or name in self._embeddings]
         self.refused: dict[str, set[str]] = {name: set() for name in self.names}

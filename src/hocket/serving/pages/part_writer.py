@@ -76,6 +76,7 @@ class PartWriter(PageWriter):
         self._out: list[bytes] = []
         self._has_begun = self._is_over = False
         self._step = 0  # of an agent; 0: none goes on
+        self._has_pieces = False  # whether the answer of the step comes in pieces
         self._parts = 0
         self._kind: PartKind | None = None  # of the part that is open
         self._part_id = ""
@@ -159,12 +160,17 @@ class PartWriter(PageWriter):
         if event.kind in ("chunk", "message", "unreadable") and event.step != self._step:
             self._end_step()
             self._tell(self._events.begin_step(event.step))
-            self._step = event.step
+            self._step, self._has_pieces = event.step, False
         if event.kind == "chunk":
+            self._has_pieces = True
             self._write_message(event.chunk)
             return
         self._close_part()
         if event.kind == "message":
+            if not self._has_pieces:  # of a durable run, which tells what is recorded
+                self._write_text("reasoning", join_reasoning(list_blocks(event.message)))
+                self._write_text("text", event.message.text)
+                self._close_part()
             self._write_citations(event.message.content_blocks)  # some providers cite when all is said
             for call in calls_of(event.message):
                 self._write_call(call)
