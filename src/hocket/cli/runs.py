@@ -108,13 +108,14 @@ def _open(arguments: argparse.Namespace) -> "Runs":
         InvalidInput: there are none.
     """
     from hocket.durable import open_runs
-    from hocket.durable.database import RunDatabase
 
     accept_any_text()
-    database = RunDatabase(arguments.store)
-    if not database.is_made():
-        raise InvalidInput(f"there are no durable runs at {database.shown}")
-    return open_runs(arguments.store)
+    runs = open_runs(arguments.store)
+    from hocket.durable.database import RunDatabase  # which needs what the line before has looked for
+
+    if not RunDatabase(arguments.store).is_made():
+        raise InvalidInput(f"there are no durable runs at {runs.address}")
+    return runs
 
 
 def _list(arguments: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hocket.agents.agent import Agent
 from hocket.embeddings import Embeddings
-from hocket.errors import InvalidInput, MissingDependency
+from hocket.errors import InvalidInput
 from hocket.runnables import Runnable
 from hocket.serving.refusals import Refusal
 
@@ -20,10 +20,8 @@ def find_durable(model: object) -> "Durable[Any, Any] | None":
     """Return a model that is durable, as such; None: it is not."""
     if isinstance(model, Runnable | Embeddings):
         return None
-    try:
-        from hocket.durable import Durable  # which is there already, if it is one
-    except MissingDependency:
-        return None
+    from hocket.durable import Durable  # which is there already, if it is one
+
     return model if isinstance(model, Durable) else None  # pyright: ignore[reportUnknownVariableType]  # `isinstance` forgets its types
 
 
