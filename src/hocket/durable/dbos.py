@@ -251,6 +251,7 @@ class DBOSEngine(Engine):
                 "serializer": EngineTexts(),
                 "log_level": "CRITICAL",
                 "use_listen_notify": False,
+                "notification_listener_polling_interval_sec": EVERY,
             }
         )
         for kind in self._kinds:

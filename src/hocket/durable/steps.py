@@ -1,9 +1,11 @@
 """What the code of a durable run may call: a step that is made once, a sleep, a wait for a signal."""
 
 import builtins
+import functools
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, TypeVarTuple, cast, overload
 
@@ -19,6 +21,8 @@ from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
+
+_NEVER_RAISED = (StopIteration, StopAsyncIteration)  # out of a coroutine
 
 T = TypeVar("T")
 Args = TypeVarTuple("Args")
@@ -52,9 +56,9 @@ async def step(call: Callable[..., Any], /, *args: object, key: str | None = Non
     execution = current_execution.get()
     if execution is None:
         return await _call(call, args)
-    name: str = getattr(call, "__qualname__", type(call).__name__)
-    place = execution.claim(f"step:{key or _name_call(name, args)}")
-    codec = make_codecs(call)[1]
+    function, given = _unwrap(call, args)
+    place = execution.claim(f"step:{key or _name_call(function, given)}")
+    codec = make_codecs(function)[1]
     try:
         cause = await _make_once(execution, place, call, args, codec, idempotent) if place.text is None else None
         return _read_outcome(codec, cast(str, place.text), cause)
@@ -62,7 +66,20 @@ async def step(call: Callable[..., Any], /, *args: object, key: str | None = Non
         place.release()
 
 
-def _name_call(name: str, args: tuple[object, ...]) -> str:
+def _unwrap(call: Callable[..., Any], args: Sequence[object]) -> tuple[Callable[..., Any], Sequence[object]]:
+    """Return the function that is called in the end, with all that it gets."""
+    while isinstance(call, functools.partial):
+        args = [*call.args, *args, *([call.keywords] if call.keywords else [])]
+        call = call.func
+    return call, args
+
+
+def _name_call(function: Callable[..., Any], args: Sequence[object]) -> str:
+    name: str = getattr(function, "__qualname__", type(function).__name__)
+    if name.endswith("<lambda>"):
+        raise InvalidInput(
+            "a lambda has no name by which the step is known again: give it a key=, or define a function"
+        )
     return f"{name}:{digest([*args], f'the arguments of {name}')}"
 
 
@@ -88,7 +105,7 @@ async def _make_once(
         text = codec.dump(await _call_outside(call, args), f"what {place.name} returned")
     except Exception as error:
         cause = error
-        text = json.dumps({"error": [type(error).__name__, type(error).__module__, str(error)]})
+        text = _write_error(error)
     await place.record(text)
     return cause
 
@@ -108,24 +125,33 @@ async def _call(call: Callable[..., Any], args: tuple[object, ...]) -> Any:
     return await made if inspect.isawaitable(made) else made
 
 
+def _write_error(error: Exception) -> str:
+    try:
+        facts = ANY_VALUE.dump([[*error.args], vars(error)], "an error")
+    except InvalidInput:  # its text has to do
+        facts = ANY_VALUE.dump([[str(error)], {}], "an error")
+    return json.dumps({"error": [type(error).__name__, type(error).__module__, str(error), facts]})
+
+
 def _read_outcome(codec: Codec[Any], text: str, cause: Exception | None) -> Any:
     match json.loads(text):
-        case {"error": [str(name), str(module), str(said)]}:
+        case {"error": [str(name), str(module), str(said), str(facts)]}:
             known = getattr(builtins if module == "builtins" else errors, name, None)
             if module != "builtins" and not module.startswith("hocket.errors"):
                 known = None
-            raise _make_error(known, name, said) from cause
+            raise _make_error(known, name, said, facts) from cause
         case _:
             return codec.load(text)
 
 
-def _make_error(known: object, name: str, said: str) -> Exception:
-    """Return an error of a class that every process knows."""
-    if isinstance(known, type) and issubclass(known, Exception):
-        try:
-            return known(said)
-        except TypeError:  # it wants more than a text
-            pass
+def _make_error(known: object, name: str, said: str, facts: str) -> Exception:
+    """Return an error of a class that every process knows, as it was raised."""
+    if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, _NEVER_RAISED):
+        args, attributes = ANY_VALUE.load(facts)
+        with suppress(TypeError):  # it wants something else
+            error = known(*args)
+            vars(error).update(attributes)
+            return error if str(error) == said else known(said)
     return StepFailed(f"{name}: {said}", name)
 
 
