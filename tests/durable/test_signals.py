@@ -220,3 +220,30 @@ async def test_more_than_the_places_may_wait(url: str):
             await run.asignal(RELEASE)
         assert [await run.aresult() for run in started] == ["0", "1", "2", "3"]
     assert (len(once.calls), running) == (8, [0, 1])
+
+
+async def test_a_wait_that_is_cancelled_with_its_signal(url: str):
+    """It had the signal, and not yet its place among the runs that work: the next wait gets it."""
+    said: list[str] = []
+
+    async def hog(topic: str) -> None:
+        await until_true(lambda: "end" in said)
+
+    async def report(topic: str) -> Any:
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait_for, "word")
+            await until_true(lambda: "cancel" in said)
+            group.cancel_scope.cancel()
+        said.append("end")
+        return await wait_for("word", timeout=0)
+
+    runs = open_runs(url, max_concurrency=1)
+    durable, hogging = runs.durable(report), runs.durable(hog)
+    async with runs:
+        run = await durable.astart("tea")
+        await until_told(run, "word")
+        await until(await hogging.astart("tea"), "running", attempts=1)
+        await run.asignal("word", "here")
+        await until(run, "running")
+        said.append("cancel")
+        assert await run.aresult() == "here"

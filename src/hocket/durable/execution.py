@@ -160,19 +160,26 @@ class Execution:
             until: by the machine's clock, in seconds since 1970; None: as long as it takes.
         """
 
+        taken: set[int] = set()
+
         def take_new(signal: Signal) -> bool:
             if signal.id in self._taken_signals or not take(signal):
                 return False
             self._taken_signals.add(signal.id)
+            taken.add(signal.id)
             return True
 
-        async with self.wait(*waiting):
-            while True:
-                left = math.inf if until is None else until - clock.current().time()
-                with anyio.move_on_after(min(max(left, _FIRST_LOOK), _LONGEST_NAP)):
-                    return await self._signals.wait(self.id, take_new)
-                if left <= _LONGEST_NAP:
-                    return []
+        try:
+            async with self.wait(*waiting):
+                while True:
+                    left = math.inf if until is None else until - clock.current().time()
+                    with anyio.move_on_after(min(max(left, _FIRST_LOOK), _LONGEST_NAP)):
+                        return await self._signals.wait(self.id, take_new)
+                    if left <= _LONGEST_NAP:
+                        return []
+        except BaseException:  # of whatever kind: who asks next gets them
+            self._taken_signals -= taken
+            raise
 
     def keep_signal(self, id: int) -> None:
         """Note that an earlier execution has recorded a signal, which is still there."""
