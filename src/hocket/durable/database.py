@@ -1,6 +1,8 @@
 """The database of durable runs, by its address: what speaks to it, and what its failures are called."""
 
-from collections.abc import Generator
+import os
+import weakref
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -12,9 +14,15 @@ from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
 from hocket.durable.tables import RunTables
 from hocket.errors import EngineUnavailable, InvalidInput
 
-__all__ = ["RunDatabase"]
+__all__ = ["RunDatabase", "close_with"]
 
 _PATIENCE = 30.0  # seconds for which a writer waits for others, on SQLite
+
+
+def close_with(owner: object, close: Callable[[], object]) -> "weakref.finalize[..., object]":
+    """Have connections closed when their owner is gone, or now, by the process that opened them."""
+    opener = os.getpid()
+    return weakref.finalize(owner, lambda: close() if os.getpid() == opener else None)
 
 
 class RunDatabase:
@@ -54,6 +62,7 @@ class RunDatabase:
         if self._tables is None:
             options = {"timeout": _PATIENCE} if self._path else {}
             self._engine = sa.create_engine(self._address, connect_args=options)
+            close_with(self, self._engine.dispose)
             tables = RunTables(self._engine)
             with self._engine.connect() as connection:
                 if self._path:  # kept in the file

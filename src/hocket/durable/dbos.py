@@ -27,7 +27,7 @@ from hocket._runtime.clock import new_run_id
 from hocket._runtime.fork import after_fork
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact
-from hocket.durable.database import RunDatabase
+from hocket.durable.database import RunDatabase, close_with
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
 from hocket.durable.engine_texts import EngineTexts, FailureError
 from hocket.durable.liveness import Liveness
@@ -127,6 +127,7 @@ class DBOSEngine(Engine):
         self._database = database
         self._read_version = read_version
         self._client: DBOSClient | None = None
+        self._closing: Callable[[], object] = bool
         self._execute: Execute | None = None
         self._kinds: frozenset[Kind] = frozenset()
         self._worker = ""
@@ -175,6 +176,7 @@ class DBOSEngine(Engine):
                 application_name=_APPLICATION,
                 retry_connection_errors=False,
             )
+            self._closing = close_with(self, self._client.destroy)
         return self._client
 
     def _list(self, **asked: Any) -> list[WorkflowStatus]:
@@ -229,7 +231,7 @@ class DBOSEngine(Engine):
             self._sweeper = None
         self._halt()
         if self._client is not None:
-            self._client.destroy()
+            self._closing()
             self._client = None
         self._database.close()
         with _changing:

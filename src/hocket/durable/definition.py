@@ -19,7 +19,7 @@ from hocket.durable.engine import Kind
 from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
 from hocket.durable.store import KnownRun, RunInfo, RunRecord, RunStore
-from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, digest, is_same, make_codecs
 from hocket.errors import InvalidInput, RunExists
 from hocket.errors.hints import excerpt
 from hocket.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -98,7 +98,7 @@ class Durable(Generic[Input, Output]):
         id = self._choose_id(input) if id is None else _check_id(id)
         await self._store.engine.start(id, Kind(self.name, self.version), text)
         found = (await self._store.find(id)).record
-        if (found.name, found.input) != (self.name, given):
+        if found.name != self.name or not is_same(found.input, given):
             raise RunExists(f"there is a run {id!r} of {found.name!r} with another input; choose another id")
         return self._open_run(id)
 

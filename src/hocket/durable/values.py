@@ -21,7 +21,7 @@ from hocket.load.loading import Loader
 from hocket.load.serializable import StorableData
 from hocket.messages import BaseMessage
 
-__all__ = ["ANY_VALUE", "Codec", "digest", "make_codecs"]
+__all__ = ["ANY_VALUE", "Codec", "digest", "is_same", "make_codecs"]
 
 T = TypeVar("T")
 
@@ -55,7 +55,20 @@ class Codec(Generic[T]):
                 written = {_TYPED: self._kind.dump_python(value, mode="json", warnings="error")}
             except (PydanticSerializationError, ValueError) as problem:
                 raise InvalidInput(f"{what} cannot be stored: it is not what its annotation says: {problem}") from None
-        return json.dumps(written, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(written, ensure_ascii=True, separators=(",", ":"))
+        if self._kind is not None:
+            self._check(text, what)
+        return text
+
+    def _check(self, text: str, what: str) -> None:
+        try:
+            self._read(text)
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            place = "".join(f" at {part!r}" for part in problem["loc"])
+            raise InvalidInput(
+                f"{what} cannot be stored: it is not what its annotation says:{place} {problem['msg']}"
+            ) from None
 
     def load(self, text: str) -> T:
         """Return the value that a text stands for.
@@ -64,12 +77,15 @@ class Codec(Generic[T]):
             LoadError: it stands for none.
         """
         try:
-            written = json.loads(text)
-            value: object = _loader.load(written[_LOADED]) if _LOADED in written else written[_TYPED]
-            return cast(T, value) if self._kind is None else self._kind.validate_python(value)
+            return self._read(text)
         except (ValueError, KeyError, TypeError, ValidationError) as error:
             kind = type(error).__name__  # whose text may have the value in it
             raise LoadError(f"what a durable run has stored cannot be read ({kind})") from None
+
+    def _read(self, text: str) -> T:
+        written = json.loads(text)
+        value: object = _loader.load(written[_LOADED]) if _LOADED in written else written[_TYPED]
+        return cast(T, value) if self._kind is None else self._kind.validate_python(value)
 
 
 ANY_VALUE: Codec[Any] = Codec()
@@ -87,12 +103,21 @@ def make_codecs(function: Callable[..., object]) -> tuple[Codec[Any], Codec[Any]
 
 
 def _make_codec(hints: dict[str, Any], name: str) -> Codec[Any]:
-    if name not in hints:
+    if hints.get(name, Any) in (Any, object):  # pydantic would write whatever it is, and read something else
         return ANY_VALUE
     try:
         return Codec(TypeAdapter(hints[name]))
     except PydanticUserError:  # of a class that pydantic does not know
         return ANY_VALUE
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts stand for equal values, in whichever order their fields are."""
+    return one == other or _sort(json.loads(one)) == _sort(json.loads(other))
+
+
+def _sort(written: object) -> str:
+    return json.dumps(written, sort_keys=True)
 
 
 def digest(value: object, what: str) -> str:
@@ -105,9 +130,9 @@ def digest(value: object, what: str) -> str:
         written = dump_storable(value, _KINDS)
     except InvalidInput:
         try:
-            written = TypeAdapter[object](object).dump_python(value, mode="json")
+            written = json.loads(TypeAdapter[object](object).dump_json(value))
         except (PydanticSerializationError, ValueError) as error:
             raise InvalidInput(
                 f"{what} cannot be written down, to be known again by it: {error}; name it by key="
             ) from None
-    return hash_bytes(json.dumps(written, sort_keys=True).encode())[:16]
+    return hash_bytes(_sort(written).encode())[:16]
