@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 _KINDS = (BaseMessage, StorableData)
 _loader = Loader(allowed=_KINDS)
+_FACTS = frozenset({"id", "response_metadata", "usage_metadata"})
 _LOADED, _TYPED = "value", "typed"
 
 
@@ -121,13 +122,13 @@ def _sort(written: object) -> str:
 
 
 def digest(value: object, what: str) -> str:
-    """Return a short text that equal values have in common, and others have not.
+    """Return a short text that equal values have in common, and others have not; of messages what is said counts.
 
     Raises:
         InvalidInput: the value cannot be written down.
     """
     try:
-        written = dump_storable(value, _KINDS)
+        written = _leave_out_facts(dump_storable(value, _KINDS))
     except InvalidInput:
         try:
             written = json.loads(TypeAdapter[object](object).dump_json(value))
@@ -136,3 +137,17 @@ def digest(value: object, what: str) -> str:
                 f"{what} cannot be written down, to be known again by it: {error}; name it by key="
             ) from None
     return hash_bytes(_sort(written).encode())[:16]
+
+
+def _leave_out_facts(written: Any) -> Any:
+    """Leave out of messages what is not said, which an answer from a journal has otherwise."""
+    if isinstance(written, list):
+        return [_leave_out_facts(item) for item in cast("list[Any]", written)]
+    match written:
+        case {"type": "constructor", "id": [*place, _], "kwargs": dict(fields)} if "messages" in place:
+            written = {**written, "kwargs": {name: fields[name] for name in fields if name not in _FACTS}}
+        case _:
+            pass
+    if isinstance(written, dict):
+        return {key: _leave_out_facts(item) for key, item in cast("dict[str, Any]", written).items()}
+    return written
