@@ -186,7 +186,6 @@ async def test_it_is_counted_once(url: str, tmp_path: Path):
     assert [one.details.get("replayed") for one in recorder.named("on_cache_hit")] == [True]
     await ledger.aflush()
     assert len([*ledger.entries()]) == 1
-    ledger.close()
 
 
 async def test_a_failed_call_is_asked_again(url: str):

@@ -21,10 +21,10 @@ from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
-from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, error as dbos_errors
+from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, _dbos, error as dbos_errors
 
 from hocket._runtime.clock import new_run_id
-from hocket._runtime.fork import after_fork
+from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact
 from hocket.durable.database import RunDatabase, close_with
@@ -69,6 +69,9 @@ _changing = threading.Lock()
 def _start_anew() -> None:
     global _working, _changing
     _working, _changing = None, threading.Lock()
+    # Its threads are the parent's, and so are its connections, which its end would close.
+    leave_to_parent(_dbos._dbos_global_instance)  # pyright: ignore[reportPrivateUsage]  # there is no other way to it
+    _dbos._dbos_global_instance = None  # pyright: ignore[reportPrivateUsage]  # as above
 
 
 class _LeftError(BaseException):
@@ -309,6 +312,9 @@ class DBOSEngine(Engine):
     def _look_again(self) -> None:
         while not self._is_over.wait(EVERY):
             try:
+                if not threading.main_thread().is_alive():  # the interpreter ends, and waits for what runs here
+                    self._call(self._halt)
+                    return
                 self._call(self._look)
             except Exception as error:  # of whatever kind: the next look may do better
                 _log.warning("durable runs at %s: %s", self._database.shown, redact(f"{type(error).__name__}: {error}"))
