@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,11 @@ from tests.kit.warm import Program
 async def echo(topic: str) -> str:
     """Return the topic when it is released."""
     return topic if await wait_for(RELEASE) is None else topic.upper()
+
+
+def list_locks(folder: Path) -> list[str]:
+    """Return the locks of workers of a database there."""
+    return [path.name for path in folder.glob("*.alive")]
 
 
 async def test_it_works_inside_the_block_alone(url: str):
@@ -273,13 +279,11 @@ async def test_a_run_that_starts_another(url: str):
 
 async def test_nothing_is_left_behind(url: str, tmp_path: Path):
     """A worker that has ended leaves the database, and no lock of its own; threads end."""
-    import threading
-
     before = threading.active_count()
     async with work(url, echo) as durable:
         await until(await durable.astart("tea", id="a"), "waiting")
-        assert [*tmp_path.glob("*.alive")]
-    assert not [*tmp_path.glob("*.alive")]
+        assert len(list_locks(tmp_path)) == 1
+    assert list_locks(tmp_path) == []
     with anyio.fail_after(5):
         await until_true(lambda: threading.active_count() <= before + 2)  # anyio's own
 
@@ -457,4 +461,4 @@ async def test_old_files_are_swept(url: str, tmp_path: Path):
     (tmp_path / f"runs.db.{worker}.alive").touch()
     async with work(url, echo):
         await until(open_runs(url).run("a"), "waiting", attempts=2)
-        assert len([*tmp_path.glob("*.alive")]) == 1
+        assert len(list_locks(tmp_path)) == 1

@@ -74,6 +74,15 @@ def _start_anew() -> None:
     _dbos._dbos_global_instance = None  # pyright: ignore[reportPrivateUsage]  # as above
 
 
+def _leave_interpreter() -> None:
+    if _working is not None:
+        _working.leave()
+
+
+# Before the interpreter waits for the threads in which DBOS waits for runs, for days; `atexit` would come after that.
+threading._register_atexit(_leave_interpreter)  # type: ignore[attr-defined]  # pyright: ignore  # no public one is as early
+
+
 class _LeftError(BaseException):
     """Ends an execution for DBOS, which then records nothing, and waits for nobody else's record in a thread either."""
 
@@ -206,7 +215,11 @@ class DBOSEngine(Engine):
 
     async def close(self) -> None:
         with anyio.CancelScope(shield=True):
-            await ASYNC.call_sync(self._call, self._leave)
+            await ASYNC.call_sync(self.leave)
+
+    def leave(self) -> None:
+        """Be a worker no longer. It blocks."""
+        self._call(self._leave)
 
     def _enter(self) -> None:
         global _working
@@ -312,9 +325,6 @@ class DBOSEngine(Engine):
     def _look_again(self) -> None:
         while not self._is_over.wait(EVERY):
             try:
-                if not threading.main_thread().is_alive():  # the interpreter ends, and waits for what runs here
-                    self._call(self._halt)
-                    return
                 self._call(self._look)
             except Exception as error:  # of whatever kind: the next look may do better
                 _log.warning("durable runs at %s: %s", self._database.shown, redact(f"{type(error).__name__}: {error}"))
