@@ -37,6 +37,8 @@ class RunDatabase:
     """
 
     def __init__(self, url: str) -> None:
+        if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"url is {url!r}; it is sqlite:///path or postgresql://…")
         kind, place = parse_address(url, "durable runs")
         self.shown: str = redact_url(url)
         if kind not in ("sqlite", "postgres") or not place:
@@ -45,7 +47,7 @@ class RunDatabase:
         self._path = place if kind == "sqlite" else None
         try:
             address = sa.make_url(url)
-        except ArgumentError:
+        except (ArgumentError, ValueError):  # of a port
             raise InvalidInput(f"{self.shown!r} cannot be read: it is postgresql://user@host:port/database") from None
         self._address = address if self._path else address.set(drivername="postgresql+psycopg")
         self._engine: sa.Engine | None = None

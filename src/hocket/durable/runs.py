@@ -4,7 +4,7 @@ import functools
 import logging
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, get_args
 
 import anyio
 
@@ -49,9 +49,13 @@ def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = N
         InvalidInput: the address is of another kind, or the number is none above 0.
         MissingDependency: dbos is missing: ``pip install 'hocket[durable]'``.
     """
-    if not isinstance(max_concurrency, int) or isinstance(max_concurrency, bool) or max_concurrency < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"max_concurrency is {max_concurrency!r}; it is a whole number above 0")
+    _check_count("max_concurrency", max_concurrency)
     return Runs(RunDatabase(url), max_concurrency, engine)
+
+
+def _check_count(what: str, count: object) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InvalidInput(f"{what} is {count!r}; it is a whole number above 0")
 
 
 class Runs:
@@ -131,8 +135,12 @@ class Runs:
             limit: as many at most.
 
         Raises:
+            InvalidInput: there is no such status, or the limit is none.
             EngineUnavailable: the store cannot be reached.
         """
+        if status is not None and status not in get_args(Status):
+            raise InvalidInput(f"status is {status!r}; it is one of {', '.join(get_args(Status))}")
+        _check_count("limit", limit)
         return await self._store.find_all(name, status, limit)
 
     def list_runs(self, *, status: Status | None = None, name: str | None = None, limit: int = 100) -> list[RunInfo]:

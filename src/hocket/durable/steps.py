@@ -4,6 +4,7 @@ import builtins
 import functools
 import inspect
 import json
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -17,7 +18,7 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
 from hocket.durable.execution import Execution, Place, current_execution
 from hocket.durable.tables import Signal, Waiting
-from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
@@ -155,6 +156,11 @@ def _make_error(known: object, name: str, said: str, facts: str) -> Exception:
     return StepFailed(f"{name}: {said}", name)
 
 
+def _check_seconds(what: str, seconds: object) -> None:
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
+        raise InvalidInput(f"{what} is {seconds!r}; it is a number of at least 0")
+
+
 async def sleep(seconds: float) -> None:
     """Sleep from the first time on: a run that is executed again sleeps for the rest. Outside of a run: `anyio.sleep`.
 
@@ -164,8 +170,7 @@ async def sleep(seconds: float) -> None:
     Raises:
         InvalidInput: it is no number of at least 0.
     """
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"seconds is {seconds!r}; it is a number of at least 0")
+    _check_seconds("seconds", seconds)
     execution = current_execution.get()
     if execution is None:
         await anyio.sleep(seconds)
@@ -187,13 +192,16 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
         timeout: seconds to wait at most; None: as long as it takes.
 
     Raises:
-        InvalidInput: this is no durable run.
+        InvalidInput: this is no durable run, or the name or the time will not do.
     """
     execution = current_execution.get()
     if execution is None:
         raise InvalidInput(
             "wait_for() waits inside a durable run, and this is none: Durable.ainvoke() or astart() makes one"
         )
+    check_text("name", name)
+    if timeout is not None:
+        _check_seconds("timeout", timeout)
     place = execution.claim(f"signal:{name}")
     try:
         if place.text is None:

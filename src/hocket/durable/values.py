@@ -16,12 +16,13 @@ from pydantic_core import PydanticSerializationError
 
 from hocket._pipeline.cache_key import hash_bytes
 from hocket.errors import InvalidInput, LoadError
+from hocket.errors.hints import excerpt
 from hocket.load.dump import dump_storable
 from hocket.load.loading import Loader
 from hocket.load.serializable import StorableData
 from hocket.messages import BaseMessage
 
-__all__ = ["ANY_VALUE", "Codec", "digest", "is_same", "make_codecs"]
+__all__ = ["ANY_VALUE", "Codec", "check_text", "digest", "is_same", "make_codecs"]
 
 T = TypeVar("T")
 
@@ -91,6 +92,18 @@ class Codec(Generic[T]):
 
 ANY_VALUE: Codec[Any] = Codec()
 """For values of which nothing is said."""
+
+
+def check_text(what: str, text: object, most: int = 100, without: str = "") -> str:
+    """Return a text by which something is known, if it will do; ``without``: a character that may not be in it.
+
+    Raises:
+        InvalidInput: it is too long, not printable, or no text.
+    """
+    if isinstance(text, str) and 0 < len(text) <= most and text.isprintable() and not (without and without in text):
+        return text
+    more = f", and no {without}" if without else ""
+    raise InvalidInput(f"{what} is {excerpt(text)}; it has 1 to {most} printable characters{more}")
 
 
 def make_codecs(function: Callable[..., object]) -> tuple[Codec[Any], Codec[Any]]:
