@@ -1,29 +1,125 @@
-"""The databases of durable runs: a file, and a database of its own in PostgreSQL."""
+"""What the tests of durable runs share: fresh databases, workers that come after one another, a date that can be moved."""
 
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-import psycopg
+import anyio
 import pytest
 
-SERVER = "postgresql://postgres@127.0.0.1:5432"
+from hocket._runtime import clock
+from hocket.durable import Durable, Run, RunInfo, Runs, dbos, open_runs, signals
+
+__all__ = ["RELEASE", "Calendar", "Once", "make_runs", "until", "until_true", "work"]
+
+SERVER = "postgresql://postgres@127.0.0.1:5432/"
+RELEASE = "release"
+"""The signal that most runs of these tests wait for."""
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'runs.db'}"
-        return
-    name = f"hocket_durable_{uuid4().hex[:12]}"
+@pytest.fixture(autouse=True)
+def frequent_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for signals, for what was cancelled and for dead workers more often than once a second."""
+    monkeypatch.setattr(dbos, "EVERY", 0.05)
+    monkeypatch.setattr(signals, "_EVERY", 0.02)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Return the address of a database that is not there yet."""
+    return f"sqlite:///{tmp_path}/runs.db"
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """Yield the address of an empty database in PostgreSQL, which is dropped afterwards."""
     try:
-        server = psycopg.connect(f"{SERVER}/postgres", autocommit=True)
-    except psycopg.OperationalError as error:
+        socket.create_connection(("127.0.0.1", 5432), timeout=1).close()
+    except OSError:
         if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"no PostgreSQL at {SERVER}: {error}")
-    with server:
-        server.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        yield f"{SERVER}/{name}"
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            pytest.fail("no PostgreSQL at 127.0.0.1:5432, and CI runs its tests")
+        pytest.skip("no PostgreSQL at 127.0.0.1:5432: durable runs are tried on SQLite alone")
+    import psycopg
+
+    name = f"hocket_durable_{uuid4().hex}"
+    with psycopg.connect(SERVER, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield SERVER + name
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.nightly)])
+def either_url(request: pytest.FixtureRequest) -> str:
+    """Return the address of an empty database of either kind; at each change those that are killed are of both."""
+    address: str = request.getfixturevalue("url" if request.param == "sqlite" else "postgres_url")
+    return address
+
+
+class Calendar(clock.RealClock):
+    """The machine's clock, with a date that a test moves."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+
+@pytest.fixture
+def calendar() -> Iterator[Calendar]:
+    """Put a date that can be moved underneath."""
+    moved = Calendar()
+    before = clock.use(moved)
+    yield moved
+    clock.use(before)
+
+
+class Once:
+    """A function that says how often it was called, and may be held up, as one is whose process dies meanwhile."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.is_held = True
+
+    async def hang(self, value: str) -> str:
+        """Return the value in capitals; never, as long as it is held."""
+        self.calls.append(value)
+        if self.is_held:
+            await anyio.sleep_forever()
+        return value.upper()
+
+    async def act(self, value: Any) -> Any:
+        """Return the value."""
+        self.calls.append(value)
+        return value
+
+
+def make_runs(url: str, *targets: Any, **options: Any) -> tuple[Runs, list[Durable[Any, Any]]]:
+    """Return durable runs of these."""
+    runs = open_runs(url)
+    return runs, [runs.durable(target, **options) for target in targets]
+
+
+@asynccontextmanager
+async def work(url: str, target: Any, **options: Any) -> AsyncIterator[Durable[Any, Any]]:
+    """Be a worker inside the block; when it is left the runs stay as if its process had died."""
+    runs, (durable,) = make_runs(url, target, **options)
+    async with runs:
+        yield durable
+
+
+async def until(run: Run[Any], *statuses: str, attempts: int = 0) -> RunInfo:
+    """Return how a run stands as soon as it stands like this, and is executed for so many times at least."""
+    while (info := await run.ainfo()).status not in statuses or info.attempts < attempts:  # noqa: ASYNC110  # it may be another process
+        await anyio.sleep(0.01)
+    return info
+
+
+async def until_true(is_so: Callable[[], object]) -> None:
+    """Return as soon as something is so."""
+    while not is_so():  # noqa: ASYNC110  # another thread makes it so
+        await anyio.sleep(0.01)

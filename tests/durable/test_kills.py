@@ -65,15 +65,21 @@ def ids() -> list[str]:
 
 
 @pytest.fixture
-def family(url: str, log: Path, ids: list[str]) -> Iterator[Family]:
-    family = Family(url, log, ids)
+def family(store_url: str, log: Path, ids: list[str]) -> Iterator[Family]:
+    family = Family(store_url, log, ids)
     yield family
     family.kill_all()
 
 
+@pytest.fixture(params=["url", "postgres_url"], ids=["sqlite", "postgres"])
+def store_url(request: pytest.FixtureRequest) -> str:
+    address: str = request.getfixturevalue(request.param)
+    return address
+
+
 @pytest.fixture
-def runs(url: str) -> Iterator[Runs]:
-    runs, _ = make_runs(url)
+def runs(store_url: str) -> Iterator[Runs]:
+    runs, _ = make_runs(store_url)
     yield runs
     runs.close()
 
@@ -106,9 +112,9 @@ def read_log(log: Path) -> dict[tuple[str, ...], list[int]]:
 
 
 @pytest.mark.timeout(2 * PATIENCE)
-async def test_killed_at_random(url: str, runs: Runs, family: Family, log: Path, ids: list[str]) -> None:
+async def test_killed_at_random(store_url: str, runs: Runs, family: Family, log: Path, ids: list[str]) -> None:
     """As many kills as there are, over agents with parallel tools, approvals and agents among them, chains, steps, waits."""
-    chance = random.Random(url)
+    chance = random.Random(store_url)
     for _ in range(WORKERS):
         family.start()
     begun = time.monotonic()
@@ -130,9 +136,9 @@ async def test_killed_at_random(url: str, runs: Runs, family: Family, log: Path,
     assert all({*pids[:-1]} <= family.killed for pids in again.values()), again
 
 
-async def test_who_stands_still_keeps_its_runs(url: str, runs: Runs, log: Path) -> None:
+async def test_who_stands_still_keeps_its_runs(store_url: str, runs: Runs, log: Path) -> None:
     """A frozen worker lives: nobody takes its run, and when it goes on, so does the run."""
-    family = Family(url, log, ["clerk-0"])
+    family = Family(store_url, log, ["clerk-0"])
     try:
         frozen = family.start()
         run = runs.run("clerk-0")

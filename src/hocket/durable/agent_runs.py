@@ -60,6 +60,7 @@ class RunJournal:
         self._execution = execution
         self._key = key
         self._is_root = is_root
+        self._used_below = _NO_USAGE  # in earlier executions, by agents among the tools that did not end in them
         self.records_models: bool = records_models
 
     def claim(self, key: str) -> JournalPlace:
@@ -85,10 +86,15 @@ class RunJournal:
         key = place.name.removeprefix("end ")
         kept = open_history(self._execution.store.database.url, session_id=find_session(self._execution.id, key))
         history = RunHistory(kept, self._execution)
-        token = current_journal.set(RunJournal(self._execution, key, records_models=False))
+        inside = RunJournal(self._execution, key, records_models=False)
+        token = current_journal.set(inside)
         try:
             if place.text is None:
-                result = await _AgentRun(self._execution, agent, key, history).run(asked, run)
+                agent_run = _AgentRun(self._execution, agent, key, history)
+                result = await agent_run.run(asked, run)
+                result = replace(result, usage=add_usage(result.usage, inside._used_below))
+                for usage in (agent_run.used_earlier, inside._used_below):
+                    self._used_below = add_usage(self._used_below, usage)
                 await place.record(write_end(result))
                 return result
             end = _load_end(place.text)
@@ -100,19 +106,24 @@ class RunJournal:
 
 
 class _AgentRun:
-    """One execution of an agent inside a run, whose ``key`` it has."""
+    """One execution of an agent inside a run, whose ``key`` it has.
+
+    Attributes:
+        used_earlier: what earlier executions used, as far as it is recorded.
+    """
 
     def __init__(self, execution: Execution, agent: Agent[Any], key: str, history: BaseChatMessageHistory) -> None:
         self._execution = execution
         self._agent = agent
         self._key = key
         self._history = history
+        self.used_earlier: UsageMetadata = _NO_USAGE
 
     async def run(self, asked: Any, run: _Run) -> AgentResult[Any]:
         """Run the agent to its end, and return its result, with what earlier executions used."""
         messages = await self._history.aget_messages()
         state = read_state(messages)
-        usage = self._sum_earlier(messages)
+        usage = self.used_earlier = self._sum_earlier(messages)
         counts: dict[str, Any] = {
             "model_calls": state.model_calls,
             "tool_calls": state.tool_calls,

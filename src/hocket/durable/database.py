@@ -1,7 +1,8 @@
 """The database of durable runs, by its address: what speaks to it, and what its failures are called."""
 
 import os
-from collections.abc import Generator
+import weakref
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -13,9 +14,15 @@ from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
 from hocket.durable.tables import RUN_TABLE, RunTables
 from hocket.errors import EngineUnavailable, InvalidInput
 
-__all__ = ["RunDatabase"]
+__all__ = ["RunDatabase", "close_with"]
 
 _PATIENCE = 30.0  # seconds for which a writer waits for others, on SQLite
+
+
+def close_with(owner: object, close: Callable[[], object]) -> "weakref.finalize[..., object]":
+    """Have connections closed when their owner is gone, or now, by the process that opened them."""
+    opener = os.getpid()
+    return weakref.finalize(owner, lambda: close() if os.getpid() == opener else None)
 
 
 class RunDatabase:
@@ -30,6 +37,8 @@ class RunDatabase:
     """
 
     def __init__(self, url: str) -> None:
+        if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"url is {url!r}; it is sqlite:///path or postgresql://…")
         kind, place = parse_address(url, "durable runs")
         self.shown: str = redact_url(url)
         if kind not in ("sqlite", "postgres") or not place:
@@ -38,7 +47,7 @@ class RunDatabase:
         self._path = place if kind == "sqlite" else None
         try:
             address = sa.make_url(url)
-        except ArgumentError:
+        except (ArgumentError, ValueError):  # of a port
             raise InvalidInput(f"{self.shown!r} cannot be read: it is postgresql://user@host:port/database") from None
         self._address = address if self._path else address.set(drivername="postgresql+psycopg")
         self._engine: sa.Engine | None = None
@@ -55,6 +64,7 @@ class RunDatabase:
         if self._tables is None:
             options = {"timeout": _PATIENCE} if self._path else {}
             self._engine = sa.create_engine(self._address, connect_args=options)
+            close_with(self, self._engine.dispose)
             tables = RunTables(self._engine)
             with self._engine.connect() as connection:
                 if self._path:  # kept in the file

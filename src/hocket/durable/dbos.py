@@ -21,13 +21,13 @@ from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
-from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, error as dbos_errors
+from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, _dbos, error as dbos_errors
 
 from hocket._runtime.clock import new_run_id
-from hocket._runtime.fork import after_fork
+from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact
-from hocket.durable.database import RunDatabase
+from hocket.durable.database import RunDatabase, close_with
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
 from hocket.durable.engine_texts import EngineTexts, FailureError
 from hocket.durable.liveness import Liveness
@@ -69,6 +69,18 @@ _changing = threading.Lock()
 def _start_anew() -> None:
     global _working, _changing
     _working, _changing = None, threading.Lock()
+    # Its threads are the parent's, and so are its connections, which its end would close.
+    leave_to_parent(_dbos._dbos_global_instance)  # pyright: ignore[reportPrivateUsage]  # there is no other way to it
+    _dbos._dbos_global_instance = None  # pyright: ignore[reportPrivateUsage]  # as above
+
+
+def _leave_interpreter() -> None:
+    if _working is not None:
+        _working.leave()
+
+
+# Before the interpreter waits for the threads in which DBOS waits for runs, for days; `atexit` would come after that.
+threading._register_atexit(_leave_interpreter)  # type: ignore[attr-defined]  # pyright: ignore  # no public one is as early
 
 
 class _LeftError(BaseException):
@@ -127,6 +139,7 @@ class DBOSEngine(Engine):
         self._database = database
         self._read_version = read_version
         self._client: DBOSClient | None = None
+        self._closing: Callable[[], object] = bool
         self._execute: Execute | None = None
         self._kinds: frozenset[Kind] = frozenset()
         self._worker = ""
@@ -175,6 +188,7 @@ class DBOSEngine(Engine):
                 application_name=_APPLICATION,
                 retry_connection_errors=False,
             )
+            self._closing = close_with(self, self._client.destroy)
         return self._client
 
     def _list(self, **asked: Any) -> list[WorkflowStatus]:
@@ -201,7 +215,11 @@ class DBOSEngine(Engine):
 
     async def close(self) -> None:
         with anyio.CancelScope(shield=True):
-            await ASYNC.call_sync(self._call, self._leave)
+            await ASYNC.call_sync(self.leave)
+
+    def leave(self) -> None:
+        """Be a worker no longer. It blocks."""
+        self._call(self._leave)
 
     def _enter(self) -> None:
         global _working
@@ -231,7 +249,7 @@ class DBOSEngine(Engine):
             self._halt()
             _working = None
         if self._client is not None:
-            self._client.destroy()
+            self._closing()
             self._client = None
         self._database.close()
 
@@ -251,6 +269,7 @@ class DBOSEngine(Engine):
                 "serializer": EngineTexts(),
                 "log_level": "CRITICAL",
                 "use_listen_notify": False,
+                "notification_listener_polling_interval_sec": EVERY,
             }
         )
         for kind in self._kinds:

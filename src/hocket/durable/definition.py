@@ -20,7 +20,7 @@ from hocket.durable.engine import Kind
 from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
 from hocket.durable.store import KnownRun, RunInfo, RunStart, RunStore
-from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, is_same, make_codecs
 from hocket.errors import InvalidInput, RunExists
 from hocket.errors.hints import excerpt
 from hocket.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -78,8 +78,10 @@ class Durable(Generic[Input, Output]):
         runs: OwnRuns,
     ) -> None:
         self._target, self.agent, self._input, self._output = _read_target(target)
-        self.name: str = _check_text("name", name or getattr(target, "__name__", None) or getattr(target, "name", None))
-        self.version: str = _check_text("version", version)
+        self.name: str = check_text(
+            "name", name or getattr(target, "__name__", None) or getattr(target, "name", None), without="@"
+        )
+        self.version: str = check_text("version", version, without="@")
         self._make_context = context
         self._make_injected = injected
         self._check_needs()
@@ -116,10 +118,10 @@ class Durable(Generic[Input, Output]):
             raise InvalidInput("runs are started by a process that works on them: `async with runs:` around this")
         given = self._input.dump(input, f"the input of {self.name!r}")
         text = RunStart(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
-        id = self._choose_id(input) if id is None else _check_id(id)
+        id = self._choose_id(input) if id is None else check_text("id", id, _LONGEST_ID)
         await self._store.engine.start(id, Kind(self.name, self.version), text)
         found = (await self._store.find(id)).record
-        if (found.name, found.input) != (self.name, given):
+        if found.name != self.name or not is_same(found.input, given):
             raise RunExists(f"there is a run {id!r} of {found.name!r} with another input; choose another id")
         return self.runs.run(id)
 
@@ -250,18 +252,6 @@ def _read_target(target: object) -> tuple[Runnable[Any, Any], Agent[Any] | None,
             f"{target.__qualname__} takes {len(needed)} inputs; a durable function takes one: give it a mapping"
         )
     return RunnableLambda(target), None, *make_codecs(target)
-
-
-def _check_text(what: str, text: object) -> str:
-    if not isinstance(text, str) or not 0 < len(text) <= 100 or not text.isprintable() or "@" in text:
-        raise InvalidInput(f"{what} is {excerpt(text)}; it has 1 to 100 printable characters, and no @")
-    return text
-
-
-def _check_id(id: object) -> str:
-    if not isinstance(id, str) or not 0 < len(id) <= _LONGEST_ID or not id.isprintable():
-        raise InvalidInput(f"id is {excerpt(id)}; it has 1 to {_LONGEST_ID} printable characters")
-    return id
 
 
 def _check_metadata(metadata: object) -> Mapping[str, Any]:

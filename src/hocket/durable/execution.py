@@ -91,6 +91,7 @@ class Execution:
         self._taken: set[str] = set()
         self._taken_signals: set[int] = set()
         self._waiting: list[Waiting] = []
+        self._writing = anyio.Lock()
         self._has_place = False
 
     @property
@@ -159,19 +160,26 @@ class Execution:
             until: by the machine's clock, in seconds since 1970; None: as long as it takes.
         """
 
+        taken: set[int] = set()
+
         def take_new(signal: Signal) -> bool:
             if signal.id in self._taken_signals or not take(signal):
                 return False
             self._taken_signals.add(signal.id)
+            taken.add(signal.id)
             return True
 
-        async with self.wait(*waiting):
-            while True:
-                left = math.inf if until is None else until - clock.current().time()
-                with anyio.move_on_after(min(max(left, _FIRST_LOOK), _LONGEST_NAP)):
-                    return await self._signals.wait(self.id, take_new)
-                if left <= _LONGEST_NAP:
-                    return []
+        try:
+            async with self.wait(*waiting):
+                while True:
+                    left = math.inf if until is None else until - clock.current().time()
+                    with anyio.move_on_after(min(max(left, _FIRST_LOOK), _LONGEST_NAP)):
+                        return await self._signals.wait(self.id, take_new)
+                    if left <= _LONGEST_NAP:
+                        return []
+        except BaseException:  # of whatever kind: who asks next gets them
+            self._taken_signals -= taken
+            raise
 
     def keep_signal(self, id: int) -> None:
         """Note that an earlier execution has recorded a signal, which is still there."""
@@ -184,13 +192,16 @@ class Execution:
     @asynccontextmanager
     async def wait(self, *waiting: Waiting) -> AsyncGenerator[None]:
         """Tell everybody for what the run waits, inside the block; another run may work meanwhile."""
-        await self._change_waiting([*self._waiting, *waiting])
-        self.leave()
+        self._waiting += waiting
         try:
+            await self._write_waiting()
+            self.leave()
             yield
         finally:
+            for one in waiting:  # another one may be equal
+                self._waiting.remove(one)
             with anyio.CancelScope(shield=True):
-                await self._change_waiting([one for one in self._waiting if one not in waiting])
+                await self._write_waiting()
             if not self._waiting:
                 await self.enter()
 
@@ -206,10 +217,11 @@ class Execution:
             self._has_place = False
             self._working.release()
 
-    async def _change_waiting(self, waiting: list[Waiting]) -> None:
-        self._waiting = waiting
-        if not self.is_halted:
-            await self.store.call(lambda: self.store.database.tables.set_waiting(self.id, waiting))
+    async def _write_waiting(self) -> None:
+        async with self._writing:  # what is written last is how it is
+            waiting = [*self._waiting]
+            if not self.is_halted:
+                await self.store.call(lambda: self.store.database.tables.set_waiting(self.id, waiting))
 
 
 current_execution: ContextVar[Execution | None] = ContextVar("hocket_execution", default=None)

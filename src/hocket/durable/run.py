@@ -14,7 +14,7 @@ from hocket.chat_history import BaseChatMessageHistory, open_history
 from hocket.durable.agent_runs import find_session
 from hocket.durable.engine import Kind
 from hocket.durable.store import ENDED, KnownRun, RunInfo, RunStore
-from hocket.durable.values import ANY_VALUE
+from hocket.durable.values import ANY_VALUE, check_text
 from hocket.errors import InvalidInput, RunCanceled, RunFailed
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.roles import calls_of
@@ -84,8 +84,9 @@ class Run(Generic[Output]):
             value: what `wait_for` returns.
 
         Raises:
-            InvalidInput: the value cannot be stored, or the run has ended.
+            InvalidInput: the name will not do, the value cannot be stored, or the run has ended.
         """
+        check_text("name", name)
         text = ANY_VALUE.dump(value, f"the value of the signal {name!r}")
         self._check_open(await self._store.find(self.id))
         await self._store.add_signals(self.id, [(name, text, None)])
@@ -133,13 +134,15 @@ class Run(Generic[Output]):
             version: to go on under this version of the code; None: under its own.
 
         Raises:
-            InvalidInput: the run has not ended so.
+            InvalidInput: the run has not ended so, or there is no such word or version.
         """
         known = await self._store.find(self.id)
         if known.state.status not in ("failed", "cancelled"):
             status = known.describe().status
             raise InvalidInput(f"the run {self.id!r} is {status}; only one that failed or was called off is resumed")
         Resume(rerun=rerun)
+        if version is not None:
+            check_text("version", version, without="@")
         moved_to = version or known.standing.version
         await self._store.call(lambda: self._store.database.tables.set_orders(self.id, rerun, moved_to))
         await self._store.engine.resume(self.id, Kind(known.record.name, version or known.kind.version))

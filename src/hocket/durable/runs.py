@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import anyio
 
@@ -52,13 +52,17 @@ def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = N
         InvalidInput: the address is of another kind, or the number is none above 0.
         MissingDependency: dbos is missing: ``pip install 'hocket[durable]'``.
     """
-    if not isinstance(max_concurrency, int) or isinstance(max_concurrency, bool) or max_concurrency < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"max_concurrency is {max_concurrency!r}; it is a whole number above 0")
+    _check_count("max_concurrency", max_concurrency)
     if find_spec("dbos") is None:  # SQLAlchemy comes with it
         raise MissingDependency("durable runs need the package dbos; run `pip install 'hocket[durable]'`")
     from hocket.durable.database import RunDatabase
 
     return Runs(RunDatabase(url), max_concurrency, engine)
+
+
+def _check_count(what: str, count: object) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise InvalidInput(f"{what} is {count!r}; it is a whole number above 0")
 
 
 class Runs:
@@ -155,8 +159,12 @@ class Runs:
             limit: as many at most.
 
         Raises:
+            InvalidInput: there is no such status, or the limit is none.
             EngineUnavailable: the store cannot be reached.
         """
+        if status is not None and status not in get_args(Status):
+            raise InvalidInput(f"status is {status!r}; it is one of {', '.join(get_args(Status))}")
+        _check_count("limit", limit)
         return await self._store.find_all(name, status, limit)
 
     def list_runs(self, *, status: Status | None = None, name: str | None = None, limit: int = 100) -> list[RunInfo]:

@@ -1,9 +1,12 @@
 """What the code of a durable run may call: a step that is made once, a sleep, a wait for a signal."""
 
 import builtins
+import functools
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar, TypeVarTuple, cast, overload
 
@@ -15,10 +18,12 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
 from hocket.durable.execution import Execution, JournalPlace, current_execution
 from hocket.durable.standing import Signal, Waiting
-from hocket.durable.values import ANY_VALUE, Codec, digest, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
+
+_NEVER_RAISED = (StopIteration, StopAsyncIteration)  # out of a coroutine
 
 T = TypeVar("T")
 Args = TypeVarTuple("Args")
@@ -52,9 +57,9 @@ async def step(call: Callable[..., Any], /, *args: object, key: str | None = Non
     execution = current_execution.get()
     if execution is None:
         return await _call(call, args)
-    name: str = getattr(call, "__qualname__", type(call).__name__)
-    place = execution.claim(f"step:{key or _name_call(name, args)}")
-    codec = make_codecs(call)[1]
+    function, given = _unwrap(call, args)
+    place = execution.claim(f"step:{key or _name_call(function, given)}")
+    codec = make_codecs(function)[1]
     try:
         cause = await _make_once(execution, place, call, args, codec, idempotent) if place.text is None else None
         return _read_outcome(codec, cast(str, place.text), cause)
@@ -62,7 +67,20 @@ async def step(call: Callable[..., Any], /, *args: object, key: str | None = Non
         place.release()
 
 
-def _name_call(name: str, args: tuple[object, ...]) -> str:
+def _unwrap(call: Callable[..., Any], args: Sequence[object]) -> tuple[Callable[..., Any], Sequence[object]]:
+    """Return the function that is called in the end, with all that it gets."""
+    while isinstance(call, functools.partial):
+        args = [*call.args, *args, *([call.keywords] if call.keywords else [])]
+        call = call.func
+    return call, args
+
+
+def _name_call(function: Callable[..., Any], args: Sequence[object]) -> str:
+    name: str = getattr(function, "__qualname__", type(function).__name__)
+    if name.endswith("<lambda>"):
+        raise InvalidInput(
+            "a lambda has no name by which the step is known again: give it a key=, or define a function"
+        )
     return f"{name}:{digest([*args], f'the arguments of {name}')}"
 
 
@@ -88,7 +106,7 @@ async def _make_once(
         text = codec.dump(await _call_outside(call, args), f"what {place.name} returned")
     except Exception as error:
         cause = error
-        text = json.dumps({"error": [type(error).__name__, type(error).__module__, str(error)]})
+        text = _write_error(error)
     await place.record(text)
     return cause
 
@@ -108,25 +126,39 @@ async def _call(call: Callable[..., Any], args: tuple[object, ...]) -> Any:
     return await made if inspect.isawaitable(made) else made
 
 
+def _write_error(error: Exception) -> str:
+    try:
+        facts = ANY_VALUE.dump([[*error.args], vars(error)], "an error")
+    except InvalidInput:  # its text has to do
+        facts = ANY_VALUE.dump([[str(error)], {}], "an error")
+    return json.dumps({"error": [type(error).__name__, type(error).__module__, str(error), facts]})
+
+
 def _read_outcome(codec: Codec[Any], text: str, cause: Exception | None) -> Any:
     match json.loads(text):
-        case {"error": [str(name), str(module), str(said)]}:
+        case {"error": [str(name), str(module), str(said), str(facts)]}:
             known = getattr(builtins if module == "builtins" else errors, name, None)
             if module != "builtins" and not module.startswith("hocket.errors"):
                 known = None
-            raise _make_error(known, name, said) from cause
+            raise _make_error(known, name, said, facts) from cause
         case _:
             return codec.load(text)
 
 
-def _make_error(known: object, name: str, said: str) -> Exception:
-    """Return an error of a class that every process knows."""
-    if isinstance(known, type) and issubclass(known, Exception):
-        try:
-            return known(said)
-        except TypeError:  # it wants more than a text
-            pass
+def _make_error(known: object, name: str, said: str, facts: str) -> Exception:
+    """Return an error of a class that every process knows, as it was raised."""
+    if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, _NEVER_RAISED):
+        args, attributes = ANY_VALUE.load(facts)
+        with suppress(TypeError):  # it wants something else
+            error = known(*args)
+            vars(error).update(attributes)
+            return error if str(error) == said else known(said)
     return StepFailed(f"{name}: {said}", name)
+
+
+def _check_seconds(what: str, seconds: object) -> None:
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
+        raise InvalidInput(f"{what} is {seconds!r}; it is a number of at least 0")
 
 
 async def sleep(seconds: float) -> None:
@@ -138,8 +170,7 @@ async def sleep(seconds: float) -> None:
     Raises:
         InvalidInput: it is no number of at least 0.
     """
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < float("inf"):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"seconds is {seconds!r}; it is a number of at least 0")
+    _check_seconds("seconds", seconds)
     execution = current_execution.get()
     if execution is None:
         await anyio.sleep(seconds)
@@ -161,13 +192,16 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
         timeout: seconds to wait at most; None: as long as it takes.
 
     Raises:
-        InvalidInput: this is no durable run.
+        InvalidInput: this is no durable run, or the name or the time will not do.
     """
     execution = current_execution.get()
     if execution is None:
         raise InvalidInput(
             "wait_for() waits inside a durable run, and this is none: Durable.ainvoke() or astart() makes one"
         )
+    check_text("name", name)
+    if timeout is not None:
+        _check_seconds("timeout", timeout)
     place = execution.claim(f"signal:{name}")
     try:
         if place.text is None:

@@ -39,6 +39,7 @@ _signals = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
     sa.Column("call", sa.Text),
     sa.UniqueConstraint("run", "call", name="hocket_signal_call"),
+    sqlite_autoincrement=True,  # no id comes again: a run knows by them what it has taken
 )
 
 

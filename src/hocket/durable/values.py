@@ -16,17 +16,19 @@ from pydantic_core import PydanticSerializationError
 
 from hocket._pipeline.cache_key import hash_bytes
 from hocket.errors import InvalidInput, LoadError
+from hocket.errors.hints import excerpt
 from hocket.load.dump import dump_storable
 from hocket.load.loading import Loader
 from hocket.load.serializable import StorableData
 from hocket.messages import BaseMessage
 
-__all__ = ["ANY_VALUE", "Codec", "digest", "make_codecs"]
+__all__ = ["ANY_VALUE", "Codec", "check_text", "digest", "is_same", "make_codecs"]
 
 T = TypeVar("T")
 
 _KINDS = (BaseMessage, StorableData)
 _loader = Loader(allowed=_KINDS)
+_FACTS = frozenset({"id", "response_metadata", "usage_metadata"})
 _LOADED, _TYPED = "value", "typed"
 
 
@@ -55,7 +57,20 @@ class Codec(Generic[T]):
                 written = {_TYPED: self._kind.dump_python(value, mode="json", warnings="error")}
             except (PydanticSerializationError, ValueError) as problem:
                 raise InvalidInput(f"{what} cannot be stored: it is not what its annotation says: {problem}") from None
-        return json.dumps(written, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(written, ensure_ascii=True, separators=(",", ":"))
+        if self._kind is not None:
+            self._check(text, what)
+        return text
+
+    def _check(self, text: str, what: str) -> None:
+        try:
+            self._read(text)
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            place = "".join(f" at {part!r}" for part in problem["loc"])
+            raise InvalidInput(
+                f"{what} cannot be stored: it is not what its annotation says:{place} {problem['msg']}"
+            ) from None
 
     def load(self, text: str) -> T:
         """Return the value that a text stands for.
@@ -64,16 +79,31 @@ class Codec(Generic[T]):
             LoadError: it stands for none.
         """
         try:
-            written = json.loads(text)
-            value: object = _loader.load(written[_LOADED]) if _LOADED in written else written[_TYPED]
-            return cast(T, value) if self._kind is None else self._kind.validate_python(value)
+            return self._read(text)
         except (ValueError, KeyError, TypeError, ValidationError) as error:
             kind = type(error).__name__  # whose text may have the value in it
             raise LoadError(f"what a durable run has stored cannot be read ({kind})") from None
 
+    def _read(self, text: str) -> T:
+        written = json.loads(text)
+        value: object = _loader.load(written[_LOADED]) if _LOADED in written else written[_TYPED]
+        return cast(T, value) if self._kind is None else self._kind.validate_python(value)
+
 
 ANY_VALUE: Codec[Any] = Codec()
 """For values of which nothing is said."""
+
+
+def check_text(what: str, text: object, most: int = 100, without: str = "") -> str:
+    """Return a text by which something is known, if it will do; ``without``: a character that may not be in it.
+
+    Raises:
+        InvalidInput: it is too long, not printable, or no text.
+    """
+    if isinstance(text, str) and 0 < len(text) <= most and text.isprintable() and not (without and without in text):
+        return text
+    more = f", and no {without}" if without else ""
+    raise InvalidInput(f"{what} is {excerpt(text)}; it has 1 to {most} printable characters{more}")
 
 
 def make_codecs(function: Callable[..., object]) -> tuple[Codec[Any], Codec[Any]]:
@@ -87,7 +117,7 @@ def make_codecs(function: Callable[..., object]) -> tuple[Codec[Any], Codec[Any]
 
 
 def _make_codec(hints: dict[str, Any], name: str) -> Codec[Any]:
-    if name not in hints:
+    if hints.get(name, Any) in (Any, object):  # pydantic would write whatever it is, and read something else
         return ANY_VALUE
     try:
         return Codec(TypeAdapter(hints[name]))
@@ -95,19 +125,46 @@ def _make_codec(hints: dict[str, Any], name: str) -> Codec[Any]:
         return ANY_VALUE
 
 
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts stand for equal values, in whichever order their fields are."""
+    return one == other or _sort(json.loads(one)) == _sort(json.loads(other))
+
+
+def _sort(written: object) -> str:
+    return json.dumps(written, sort_keys=True)
+
+
 def digest(value: object, what: str) -> str:
-    """Return a short text that equal values have in common, and others have not.
+    """Return a short text that equal values have in common, and others have not; of messages what is said counts.
 
     Raises:
         InvalidInput: the value cannot be written down.
     """
     try:
-        written = dump_storable(value, _KINDS)
+        written = _leave_out_facts(dump_storable(value, _KINDS))
     except InvalidInput:
         try:
-            written = TypeAdapter[object](object).dump_python(value, mode="json")
+            written = json.loads(TypeAdapter[object](object).dump_json(value))
         except (PydanticSerializationError, ValueError) as error:
             raise InvalidInput(
                 f"{what} cannot be written down, to be known again by it: {error}; name it by key="
             ) from None
-    return hash_bytes(json.dumps(written, sort_keys=True).encode())[:16]
+    return hash_bytes(_sort(written).encode())[:16]
+
+
+def _leave_out_facts(written: object) -> object:
+    """Leave out of messages what is not said, which an answer from a journal has otherwise."""
+    if isinstance(written, list):
+        return [_leave_out_facts(item) for item in cast("list[object]", written)]
+    if not isinstance(written, dict):
+        return written
+    fields = cast("dict[str, object]", written)
+    kwargs = fields.get("kwargs")
+    if (
+        fields.get("type") == "constructor"
+        and "messages" in cast("list[str]", fields["id"])
+        and isinstance(kwargs, dict)
+    ):
+        said = cast("dict[str, object]", kwargs)
+        fields = {**fields, "kwargs": {name: said[name] for name in said if name not in _FACTS}}
+    return {key: _leave_out_facts(item) for key, item in fields.items()}
