@@ -421,6 +421,7 @@ print("good")
 """
 
 
+@pytest.mark.nightly  # new interpreters, which import for seconds
 def test_a_fork(either_url: str):
     """A child opens the runs anew, and is a worker of its own; the parent's goes on, and keeps its runs."""
     done = subprocess.run([sys.executable, "-c", FORK, either_url], capture_output=True, text=True, timeout=50)
