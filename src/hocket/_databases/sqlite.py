@@ -21,7 +21,7 @@ from hocket._databases.own_files import open_private
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket.errors import HocketError
 
-__all__ = ["SQLiteDatabase", "is_foreign", "shared_database", "snapshot", "transaction"]
+__all__ = ["SQLiteDatabase", "is_foreign", "shared_database", "snapshot", "switch_to_wal", "transaction"]
 
 PATIENCE = 30.0
 """Seconds to wait for other writers."""
@@ -108,7 +108,7 @@ class SQLiteDatabase:
         _make_file(self.path)
         connection = self._connect_to(self.path, patience)
         try:
-            _switch_to_wal(connection, patience)
+            switch_to_wal(connection, patience)
             connection.execute(f"PRAGMA synchronous = {'FULL' if self._is_durable else 'NORMAL'}")
         except BaseException as error:
             connection.close()
@@ -182,7 +182,7 @@ def _make_file(path: str) -> None:
         os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL))
 
 
-def _switch_to_wal(connection: sqlite3.Connection, patience: float) -> None:
+def switch_to_wal(connection: sqlite3.Connection, patience: float) -> None:
     """Have a database in WAL mode. Of processes that do so at once with a new file, SQLite turns away all but one."""
     ends_at = time.monotonic() + patience
     while True:

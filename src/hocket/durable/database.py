@@ -1,13 +1,16 @@
 """The database of durable runs, by its address: what speaks to it, and what its failures are called."""
 
 import os
+import sqlite3
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeout
 
+from hocket._databases.sqlite import switch_to_wal
 from hocket._databases.urls import parse_address
 from hocket._secrets import redact_url
 from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
@@ -68,7 +71,7 @@ class RunDatabase:
             tables = RunTables(self._engine)
             with self._engine.connect() as connection:
                 if self._path:  # kept in the file
-                    connection.execute(sa.text("PRAGMA journal_mode=WAL"))
+                    switch_to_wal(cast(sqlite3.Connection, connection.connection.driver_connection), _PATIENCE)
             tables.make()
             self._tables = tables
         return self._tables
@@ -109,8 +112,8 @@ class RunDatabase:
         """
         try:
             yield
-        except DBAPIError as error:
-            said = str(error.orig).strip().splitlines()[:1]
+        except (DBAPIError, sqlite3.Error) as error:
+            said = str(error.orig if isinstance(error, DBAPIError) else error).strip().splitlines()[:1]
             raise EngineUnavailable(f"{self.shown}: {''.join(said)}") from error
         except PoolTimeout:
             raise EngineUnavailable(f"{self.shown}: all connections are in use") from None

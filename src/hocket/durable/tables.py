@@ -56,8 +56,11 @@ class RunTables:
         if self._is_made:
             return
         with self._engine.begin() as connection:
-            if self._engine.dialect.name == "postgresql":  # two that make them at once would fail
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(hashtextextended('hocket create runs', 0))"))
+            is_server = self._engine.dialect.name == "postgresql"
+            take_lock = "SELECT pg_advisory_xact_lock(hashtextextended('hocket create runs', 0))"
+            connection.execute(
+                sa.text(take_lock if is_server else "BEGIN IMMEDIATE")
+            )  # else two that make them would fail
             _metadata.create_all(connection)
         self._is_made = True
 
