@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,52 +15,12 @@ pytest.importorskip("dbos", reason="durable runs need dbos")
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from hocket import AIMessage, create_agent, tool
-from hocket.agents import Agent
 from hocket.durable import Run, Runs, open_runs
 from hocket.errors import InvalidInput
-from hocket.language_models import BaseChatModel
-from hocket.messages import BaseMessage
-from hocket.outputs import ChatGeneration, ChatResult
 from hocket.serving import LiveAnswers, openai_app
 from tests.serving.conftest import question, send
+from tests.serving.durable_clerk import make_agent
 from tests.serving.test_console import chat, read_events, say
-
-
-@tool
-async def refund(amount: int) -> str:
-    """Pay back."""
-    return f"{amount} is paid back"
-
-
-class Clerk(BaseChatModel):
-    """Calls the tool where it is asked to pay, and else says how many questions there were."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "clerk"
-
-    def bind_tools(self, tools: Sequence[Any], **options: Any) -> Any:
-        return self
-
-    async def _agenerate(self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any) -> ChatResult:
-        last, count = messages[-1], sum(one.type == "human" for one in messages)
-        said = AIMessage(f"{last.text}, of {count}", usage_metadata=USAGE)
-        if last.text == "fail":
-            raise ValueError("secret")
-        if last.text == "wait":
-            await anyio.sleep(600)
-        if last.text.startswith("pay"):
-            call = {"name": "refund", "args": {"amount": 5}, "id": f"call-{count}", "type": "tool_call"}
-            said = AIMessage("A moment.", tool_calls=[call], usage_metadata=USAGE)
-        return ChatResult(generations=[ChatGeneration(message=said)])
-
-
-USAGE: Any = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
-
-
-def make_agent(*, asks: bool) -> Agent[str]:
-    return create_agent(Clerk(), [refund], interrupt_on=["refund"] if asks else [], name="clerk")
 
 
 def make_app(url: str, *, asks: bool = True, **options: Any) -> tuple[Any, Runs]:
