@@ -66,7 +66,7 @@ class RunDatabase:
         """The tables of durable runs; made if absent."""
         if self._tables is None:
             options = {"timeout": _PATIENCE} if self._path else {}
-            self._engine = sa.create_engine(self._address, connect_args=options)
+            self._engine = sa.create_engine(self._address, connect_args=options, pool_pre_ping=True)
             close_with(self, self._engine.dispose)
             tables = RunTables(self._engine)
             with self._engine.connect() as connection:

@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
-from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, _dbos, error as dbos_errors
+from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, _dbos, error as dbos_errors  # pyright: ignore[reportPrivateUsage]  # see `_start_anew`
 
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.fork import after_fork, leave_to_parent
@@ -31,7 +31,7 @@ from hocket.durable.database import RunDatabase, close_with
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
 from hocket.durable.engine_texts import EngineTexts, FailureError
 from hocket.durable.liveness import Liveness
-from hocket.errors import InvalidInput, RunExists
+from hocket.errors import EngineUnavailable, InvalidInput, RunExists
 
 __all__ = ["DBOSEngine"]
 
@@ -70,7 +70,7 @@ def _start_anew() -> None:
     global _working, _changing
     _working, _changing = None, threading.Lock()
     # Its threads are the parent's, and so are its connections, which its end would close.
-    leave_to_parent(_dbos._dbos_global_instance)  # pyright: ignore[reportPrivateUsage]  # there is no other way to it
+    leave_to_parent(_dbos._dbos_global_instance)  # pyright: ignore[reportPrivateUsage]  # no public call forgets it
     _dbos._dbos_global_instance = None  # pyright: ignore[reportPrivateUsage]  # as above
 
 
@@ -201,6 +201,8 @@ class DBOSEngine(Engine):
                 DBOS.start_workflow(_workflows[kind.name], text)
         except dbos_errors.DBOSConflictingWorkflowError:
             raise RunExists(f"there is a run {id!r} of another name; choose another id") from None
+        except dbos_errors.DBOSException as error:  # it has lost its lock, and cannot begin anew
+            raise EngineUnavailable(f"{self._database.shown}: this worker waits for it") from error
 
     def _resume(self, id: str, kind: Kind) -> None:
         client = self._open_client()

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.own_files import OWNER_ONLY
@@ -118,7 +118,7 @@ class SessionLiveness(Liveness):
     def is_held(self) -> bool:
         try:
             return self._connection is not None and self._connection.execute(sa.text("SELECT 1")).scalar() == 1
-        except DBAPIError:
+        except SQLAlchemyError:  # also of a connection that was found broken before
             return False
 
     def is_alive(self, worker: str) -> bool:

@@ -18,7 +18,7 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
 from hocket.durable.execution import Execution, JournalPlace, current_execution
 from hocket.durable.standing import Signal, Waiting
-from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, load_json, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
@@ -135,7 +135,7 @@ def _write_error(error: Exception) -> str:
 
 
 def _read_outcome(codec: Codec[Any], text: str, cause: Exception | None) -> Any:
-    match json.loads(text):
+    match load_json(text):
         case {"error": [str(name), str(module), str(said), str(facts)]}:
             known = getattr(builtins if module == "builtins" else errors, name, None)
             if module != "builtins" and not module.startswith("hocket.errors"):
@@ -178,7 +178,7 @@ async def sleep(seconds: float) -> None:
     place = execution.claim(f"sleep:{seconds!r}")
     if place.text is None:
         await place.record(repr(clock.current().time() + seconds))
-    await execution.sleep_until(float(cast(str, place.text)))
+    await execution.sleep_until(float(load_json(cast(str, place.text))))
 
 
 async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: ASYNC109  # it is kept
@@ -206,7 +206,7 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
     try:
         if place.text is None:
             await place.record(await _wait(execution, place, name, timeout))
-        said = json.loads(cast(str, place.text))
+        said = load_json(cast(str, place.text))
         if said["signal"] is not None:
             execution.keep_signal(said["signal"])
             await execution.drop_signal(said["signal"])

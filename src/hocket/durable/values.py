@@ -22,7 +22,7 @@ from hocket.load.loading import Loader
 from hocket.load.serializable import StorableData
 from hocket.messages import BaseMessage
 
-__all__ = ["ANY_VALUE", "Codec", "check_text", "digest", "is_same", "make_codecs"]
+__all__ = ["ANY_VALUE", "Codec", "check_text", "digest", "is_same", "load_json", "make_codecs"]
 
 T = TypeVar("T")
 
@@ -92,6 +92,18 @@ class Codec(Generic[T]):
 
 ANY_VALUE: Codec[Any] = Codec()
 """For values of which nothing is said."""
+
+
+def load_json(text: str) -> Any:
+    """Return what a record says.
+
+    Raises:
+        LoadError: it is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise LoadError("what a durable run has recorded cannot be read: it is no JSON") from None
 
 
 def check_text(what: str, text: object, most: int = 100, without: str = "") -> str:

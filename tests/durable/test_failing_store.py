@@ -1,0 +1,203 @@
+"""A store that fails at the start of a run, in it, and at its end; and records that cannot be read."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import psycopg
+import pytest
+
+from hocket import create_agent
+from hocket.durable import Run, open_runs, step, wait_for
+from hocket.errors import EngineUnavailable, RunFailed
+from tests.durable.conftest import RELEASE, SERVER, Once, until, until_true, work
+from tests.kit.models import HookCall, hook_model
+
+NOWHERE = "postgresql://postgres@127.0.0.1:1/none"
+
+
+async def report(topic: str) -> str:
+    """Return the topic when it is released."""
+    await wait_for(RELEASE)
+    return topic
+
+
+async def test_no_store(url: str, tmp_path: Path):
+    """Every verb says that it cannot be reached, with its address and without a password; nothing hangs."""
+    runs = open_runs("postgresql://postgres:hunter2@127.0.0.1:1/none")
+    run: Run[str] = runs.run("a")
+    for verb in (run.ainfo, run.aresult, run.apending, run.amessages, run.acancel, run.aresume, runs.alist):
+        with pytest.raises(EngineUnavailable, match=r"127\.0\.0\.1:1") as caught:
+            await verb()  # type: ignore[operator]
+        assert "hunter2" not in str(caught.value)
+    with pytest.raises(EngineUnavailable):
+        await run.asignal("word")
+    with pytest.raises(EngineUnavailable):
+        async with runs:
+            raise AssertionError
+    for place in (tmp_path, tmp_path / "no" / "folder.db"):
+        with pytest.raises(EngineUnavailable):
+            await open_runs(f"sqlite:///{place}").alist()
+    async with work(url, report) as durable:  # what failed to begin is in nobody's way
+        await durable.astart("tea")
+
+
+async def test_a_file_that_is_no_database(url: str, tmp_path: Path):
+    """It is told, and left as it is."""
+    (path := tmp_path / "runs.db").write_bytes(b"tea, biscuits\n" * 1000)  # a test's own
+    with pytest.raises(EngineUnavailable, match=r"runs\.db"):
+        await open_runs(url).alist()
+    with pytest.raises(EngineUnavailable):
+        async with work(url, report):
+            raise AssertionError
+    assert path.read_bytes()[:13] == b"tea, biscuits"  # as above
+
+
+async def test_it_is_down_at_the_start(postgres_url: str):
+    """The start raises, and starts nothing; when the store is back it may be tried again."""
+    async with work(postgres_url, report) as durable:
+        with cut_off(postgres_url), pytest.raises(EngineUnavailable):
+            await durable.astart("tea", id="a")
+        with anyio.fail_after(30):
+            while True:
+                with suppress(EngineUnavailable):  # it has lost its lock meanwhile, and takes a new one
+                    await until(await durable.astart("tea", id="a"), "waiting")
+                    break
+                await anyio.sleep(0.05)
+        assert [info.id for info in await open_runs(postgres_url).alist()] == ["a"]
+
+
+def tell_server(*commands: str) -> None:
+    """Have the server do something, from outside of the database of a test."""
+    with psycopg.connect(SERVER, autocommit=True) as connection:
+        for command in commands:
+            connection.execute(command.encode())
+
+
+def break_connections(url: str) -> None:
+    """Break all connections to a database."""
+    tell_server(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{urlsplit(url).path[1:]}'")
+
+
+@contextmanager
+def cut_off(url: str) -> Iterator[None]:
+    """Let nobody get to a database inside the block, and break all connections to it."""
+    name = urlsplit(url).path[1:]
+    tell_server(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    break_connections(url)
+    yield
+    tell_server(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+
+async def test_it_is_down_in_a_run(postgres_url: str):
+    """The run goes on when the store is back: a step that was made is not made again, and the run has not failed."""
+    once = Once()
+    ready: list[str] = []
+
+    async def hold(value: str) -> str:
+        once.calls.append(value)
+        await until_true(lambda: ready)
+        return value
+
+    async def mailing(topic: str) -> str:
+        said = await step(hold, topic)
+        return f"{said} and {await step(once.act, 'more')}"
+
+    async with work(postgres_url, mailing) as durable:
+        run = await durable.astart("tea", id="a")
+        await until_true(lambda: once.calls)
+        with cut_off(postgres_url):
+            ready.append("yes")
+            await anyio.sleep(0.5)
+        with anyio.fail_after(30):
+            try:
+                assert await run.aresult() == "tea and more"
+            except RunFailed as error:  # this worker lost its lock in the step, whose end nobody saw
+                assert error.kind == "OutcomeUnknown"
+    assert once.calls.count("tea") == 1
+
+
+async def test_it_is_down_in_an_agent(postgres_url: str):
+    """The connections of its history, of the worker's lock and of the engine break: the run goes on, and has not failed."""
+    ready: list[str] = []
+
+    async def answer(request: HookCall) -> str:
+        if not ready:
+            ready.append("asked")
+            await until_true(lambda: len(ready) == 2)
+        return "hello"
+
+    clerk = create_agent(hook_model(answer), name="clerk")
+    async with work(postgres_url, clerk) as durable:
+        run = await durable.astart("tea", id="a")
+        await until_true(lambda: ready)
+        break_connections(postgres_url)
+        ready.append("yes")
+        with anyio.fail_after(30):
+            assert (await run.aresult()).output == "hello"
+
+
+async def test_the_lock_of_a_worker_is_lost(postgres_url: str):
+    """It ends its runs, and goes on as another worker: they are taken up again, by whoever comes first."""
+    async with work(postgres_url, report) as durable:
+        run = await durable.astart("tea", id="a")
+        before = (await until(run, "waiting")).worker
+        with psycopg.connect(SERVER, autocommit=True) as connection:
+            held = (
+                "SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid "
+                "WHERE locktype = 'advisory' AND datname = %s"
+            )
+            (pid,) = connection.execute(held, [urlsplit(postgres_url).path[1:]]).fetchone() or (0,)
+            connection.execute("SELECT pg_terminate_backend(%s)", [pid])
+        info = await until(run, "waiting", attempts=2)
+        assert info.worker != before
+        await run.asignal(RELEASE)
+        assert await run.aresult() == "tea"
+
+
+@pytest.fixture
+def database(url: str) -> Iterator[Any]:
+    """Yield what changes the database of a test."""
+
+    def change(command: str) -> int:
+        with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+            count = connection.execute(command).rowcount
+        connection.close()
+        return count
+
+    yield change
+
+
+async def test_records_that_cannot_be_read(url: str, database: Any):
+    """The run fails with `LoadError`, and nothing is done in place of what is not known."""
+    once = Once()
+
+    async def making(topic: str) -> str:
+        said = await step(once.act, topic)
+        await wait_for(RELEASE)
+        return str(said)
+
+    async with work(url, making) as durable:
+        await until(await durable.astart("tea", id="a"), "waiting")
+    assert database("UPDATE operation_outputs SET output = '\"{broken\"' WHERE function_name LIKE 'step:%'") == 1
+    async with work(url, making) as durable:
+        with pytest.raises(RunFailed) as caught:
+            await durable.ainvoke("tea", id="a")
+        assert caught.value.kind == "LoadError"
+    assert once.calls == ["tea"]
+
+
+@pytest.mark.parametrize("text", ["no json", '{"failure": 3}', "3", "zzzz"])
+async def test_other_records_are_in_nobodys_way(url: str, database: Any, text: str):
+    """A run whose start cannot be read fails, or says so, and does not hold up the others."""
+    async with work(url, report) as durable:
+        for id in ("a", "b"):
+            await until(await durable.astart("tea", id=id), "waiting")
+    assert database(f"UPDATE workflow_status SET inputs = '{text}' WHERE workflow_uuid = 'a'") == 1
+    async with work(url, report) as durable:
+        await open_runs(url).run("b").asignal(RELEASE)
+        assert await durable.ainvoke("tea", id="b") == "tea"
