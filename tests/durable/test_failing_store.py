@@ -148,10 +148,10 @@ async def test_the_lock_of_a_worker_is_lost(postgres_url: str):
         before = (await until(run, "waiting")).worker
         with psycopg.connect(SERVER, autocommit=True) as connection:
             held = (
-                "SELECT pid FROM pg_locks JOIN pg_database ON database = pg_database.oid "
-                "WHERE locktype = 'advisory' AND datname = %s"
+                "SELECT pid FROM pg_locks WHERE locktype = 'advisory' "
+                "AND (classid::bigint << 32) | objid::bigint = hashtextextended('hocket worker ' || %s, 0)"
             )
-            (pid,) = connection.execute(held, [urlsplit(postgres_url).path[1:]]).fetchone() or (0,)
+            (pid,) = connection.execute(held, [before]).fetchone() or (0,)
             connection.execute("SELECT pg_terminate_backend(%s)", [pid])
         info = await until(run, "waiting", attempts=2)
         assert info.worker != before
