@@ -342,13 +342,18 @@ else:
 """
 
 
-@pytest.mark.parametrize("how", ["close", "plain"])
+@pytest.mark.parametrize("how", [pytest.param("close", marks=pytest.mark.nightly), "plain"])
 def test_the_interpreter_ends(url: str, how: str):
     """It does not wait for runs that wait for days; nor where the worker is not closed at all."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, url, how], capture_output=True, text=True, timeout=50)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["ready", "closed"] if how == "close" else ["ready"]
     assert {info.status for info in open_runs(url).list_runs()} <= {"waiting", "running", "queued"}
+
+
+ON_POSTGRES = pytest.mark.parametrize(
+    "either_url", [pytest.param("sqlite", marks=pytest.mark.nightly), "postgres"], indirect=True
+)
 
 
 @pytest.fixture
@@ -363,6 +368,7 @@ def program(either_url: str) -> Iterator[tuple[str, Any]]:
             started.kill()
 
 
+@ON_POSTGRES
 async def test_a_process_is_killed(program: tuple[str, Any]):
     """Another takes its runs; as long as it lived, or stood still, it did not."""
     url, process = program
