@@ -1,7 +1,7 @@
 """Durable agents behind a gateway: which models are some, and who works on their runs."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hocket.agents.agent import Agent
 from hocket.embeddings import Embeddings
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DurableWork", "check_work", "find_agent", "find_durable", "read_agent"]
 
 
-def find_durable(model: object) -> "Durable[Any, Any] | None":
+def find_durable(model: object) -> "Durable[object, object] | None":
     """Return a model that is durable, as such; None: it is not."""
     if isinstance(model, Runnable | Embeddings):
         return None
@@ -25,14 +25,14 @@ def find_durable(model: object) -> "Durable[Any, Any] | None":
     return model if isinstance(model, Durable) else None  # pyright: ignore[reportUnknownVariableType]  # `isinstance` forgets its types
 
 
-def find_agent(model: object) -> Agent[Any] | None:
+def find_agent(model: object) -> Agent[object] | None:
     """Return the agent that a model is, or whose runs it starts; None: it is none."""
     if (durable := find_durable(model)) is not None:
         return durable.agent
     return model if isinstance(model, Agent) else None  # pyright: ignore[reportUnknownVariableType]  # as above
 
 
-def read_agent(name: str, durable: "Durable[Any, Any]") -> Agent[Any]:
+def read_agent(name: str, durable: "Durable[object, object]") -> Agent[object]:
     """Return the agent of what is durable.
 
     Raises:
@@ -43,7 +43,7 @@ def read_agent(name: str, durable: "Durable[Any, Any]") -> Agent[Any]:
     return durable.agent
 
 
-def check_work(name: str, durable: "Durable[Any, Any]") -> None:
+def check_work(name: str, durable: "Durable[object, object]") -> None:
     """Look whether this process works on the runs.
 
     Raises:

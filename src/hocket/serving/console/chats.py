@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chats", "Served"]
 
-Served: TypeAlias = "Runnable[Any, Any] | Durable[Any, Any]"  # it takes whatever a model or an agent takes
+Served: TypeAlias = "Runnable[Any, Any] | Durable[object, object]"  # it takes whatever a model or an agent takes
 """A model, an agent, or what is made of one."""
 
 _MOST = 500  # conversations that are kept of all tenants together; the one that was used last goes last
@@ -78,9 +78,9 @@ class Chats:
         question = chat.input
         if isinstance(question, Resume):
             raise Refusal(status=400, message=f"{name!r} is a model, and no call of it waits for a decision")
-        return Conversation(_as_chat_model(cast(Runnable[Any, Any], model)), history=history).astream(question, config)
+        return Conversation(_as_chat_model(cast(Runnable[object, object], model)), history=history).astream(question, config)
 
-    def find_run(self, key: str) -> "Run[Any] | None":
+    def find_run(self, key: str) -> "Run[object] | None":
         """Return the durable run that answers in a conversation; None: there is none."""
         chat = self._durable.get(key)
         return None if chat is None else chat.run
@@ -104,7 +104,7 @@ class Chats:
         return history
 
 
-def _as_chat_model(model: Runnable[Any, Any]) -> Runnable[object, AIMessage]:
+def _as_chat_model(model: Runnable[object, object]) -> Runnable[object, AIMessage]:
     """Return a runnable that answers in messages: a text model, or a chain that ends in one, says texts."""
     chat_model = cast("Runnable[object, AIMessage]", model)
     if all(isinstance(one, BaseChatModel) for one in list_models(chat_model)):

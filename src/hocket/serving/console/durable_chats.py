@@ -8,7 +8,7 @@ run knows the request that it answers: the same request again is the same run.
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hocket._pipeline.cache_key import hash_bytes
 from hocket.agents.approval import Resume
@@ -41,8 +41,8 @@ class DurableChat:
         run: that answers now; None: there is none yet.
     """
 
-    def __init__(self, name: str, durable: "Durable[Any, Any]", whose: str) -> None:
-        self.run: Run[Any] | None = None
+    def __init__(self, name: str, durable: "Durable[object, object]", whose: str) -> None:
+        self.run: Run[object] | None = None
         self._name = name
         self._durable = durable
         self._stem = f"page-{hash_bytes(json.dumps([name, whose]).encode())[:24]}"
@@ -107,5 +107,5 @@ class DurableChat:
                 return number
             number += 1
 
-    def _open(self, number: int) -> "Run[Any]":
+    def _open(self, number: int) -> "Run[object]":
         return self._durable.runs.run(f"{self._stem}-{number}")

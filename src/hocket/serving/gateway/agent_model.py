@@ -6,7 +6,7 @@ typed output it is the object, as JSON, alone. It is made in one way, streamed o
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hocket.agents.agent import Agent, RunOptions
 from hocket.agents.events import AgentEvent, AgentStream
@@ -122,7 +122,7 @@ class AgentModel:
 class DurableModel(AgentModel):
     """What the gateway asks in the place of a durable agent: each question is a run, and a client that leaves ends none."""
 
-    def __init__(self, name: str, durable: "Durable[Any, Any]", agent: Agent[object]) -> None:
+    def __init__(self, name: str, durable: "Durable[object, object]", agent: Agent[object]) -> None:
         super().__init__(agent)
         self._name = name
         self._durable = durable

@@ -33,7 +33,7 @@ __all__ = ["AskedModel", "Model", "ServedModels"]
 T = TypeVar("T")
 
 _Answering: TypeAlias = Runnable[LanguageModelInput, AIMessage] | Runnable[LanguageModelInput, str]
-Model: TypeAlias = "_Answering | Agent[Any] | Embeddings | Durable[Any, Any]"
+Model: TypeAlias = "_Answering | Agent[Any] | Embeddings | Durable[Any, object]"
 """A chat model, a text model, a runnable that is made of one, an agent, a durable one, or an embedding model."""
 
 _ANSWERS = ("/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages")
