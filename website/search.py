@@ -30,6 +30,7 @@ QUESTIONS = {
     "callback": "callbacks.html",
     "concurrency": "batches.html",
     "embeddings": "retrieval.html",
+    "durable": "durable.html",
     "errors": "errors.html",
     "fallback": "timeouts-and-retries.html",
     "fake model": "testing.html",

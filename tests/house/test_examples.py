@@ -44,6 +44,8 @@ NEEDED = {"mcp": HAS_MCP, "langchain": HAS_LANGCHAIN, "tracing": HAS_OTEL}
 LEFT_OUT = {page for page, is_here in NEEDED.items() if not is_here}
 PAGES = [ROOT / "README.md", *(one for one in sorted((ROOT / "docs").rglob("*.md")) if one.stem not in LEFT_OUT)]
 
+AT_NIGHT = {"docs/tutorials/three-day-order.md"}  # it starts eight programs, which import a database's library each
+
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ ]*$",
     re.MULTILINE | re.DOTALL,
@@ -185,6 +187,8 @@ class Replies:
     [
         # A shell starts processes, which take their time on a busy machine.
         pytest.param(one, marks=[pytest.mark.timeout(600)] if any(x.language == "console" for x in one) else [])
+        if one[0].page not in AT_NIGHT
+        else pytest.param(one, marks=[pytest.mark.timeout(600), pytest.mark.nightly])
         for one in group(EXAMPLES)
     ],
     ids=lambda fences: str(fences[0]),

@@ -262,6 +262,7 @@ class DBOSEngine(Engine):
         self._liveness = self._database.make_liveness()
         self._liveness.enter(self._worker)
         queues = {_name_queue(kind) for kind in self._kinds}
+        logging.getLogger("dbos").handlers.clear()  # they may write to what is closed by now; it makes its own
         DBOS(
             config={
                 "name": _APPLICATION,
