@@ -20,7 +20,7 @@ from hocket.durable.engine import Kind
 from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
 from hocket.durable.store import KnownRun, RunInfo, RunStart, RunStore
-from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, is_same, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_line, digest, is_same, make_codecs
 from hocket.errors import InvalidInput, RunExists
 from hocket.errors.hints import excerpt
 from hocket.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -78,10 +78,10 @@ class Durable(Generic[Input, Output]):
         runs: OwnRuns,
     ) -> None:
         self._target, self.agent, self._input, self._output = _read_target(target)
-        self.name: str = check_text(
+        self.name: str = check_line(
             "name", name or getattr(target, "__name__", None) or getattr(target, "name", None), without="@"
         )
-        self.version: str = check_text("version", version, without="@")
+        self.version: str = check_line("version", version, without="@")
         self._make_context = context
         self._make_injected = injected
         self._check_needs()
@@ -118,7 +118,7 @@ class Durable(Generic[Input, Output]):
             raise InvalidInput("runs are started by a process that works on them: `async with runs:` around this")
         given = self._input.dump(input, f"the input of {self.name!r}")
         text = RunStart(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
-        id = self._choose_id(input) if id is None else check_text("id", id, _LONGEST_ID)
+        id = self._choose_id(input) if id is None else check_line("id", id, _LONGEST_ID)
         await self._store.engine.start(id, Kind(self.name, self.version), text)
         found = (await self._store.find(id)).record
         if found.name != self.name or not is_same(found.input, given):

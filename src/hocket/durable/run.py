@@ -14,7 +14,7 @@ from hocket.chat_history import BaseChatMessageHistory, open_history
 from hocket.durable.agent_runs import find_session
 from hocket.durable.engine import Kind
 from hocket.durable.store import ENDED, KnownRun, RunInfo, RunStore
-from hocket.durable.values import ANY_VALUE, check_text
+from hocket.durable.values import ANY_VALUE, check_line
 from hocket.errors import InvalidInput, RunCanceled, RunFailed
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.roles import calls_of
@@ -86,7 +86,7 @@ class Run(Generic[Output]):
         Raises:
             InvalidInput: the name will not do, the value cannot be stored, or the run has ended.
         """
-        check_text("name", name)
+        check_line("name", name)
         text = ANY_VALUE.dump(value, f"the value of the signal {name!r}")
         self._check_open(await self._store.find(self.id))
         await self._store.add_signals(self.id, [(name, text, None)])
@@ -142,7 +142,7 @@ class Run(Generic[Output]):
             raise InvalidInput(f"the run {self.id!r} is {status}; only one that failed or was called off is resumed")
         Resume(rerun=rerun)
         if version is not None:
-            check_text("version", version, without="@")
+            check_line("version", version, without="@")
         moved_to = version or known.standing.version
         await self._store.call(lambda: self._store.database.tables.set_orders(self.id, rerun, moved_to))
         await self._store.engine.resume(self.id, Kind(known.record.name, version or known.kind.version))

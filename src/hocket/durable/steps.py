@@ -18,7 +18,7 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
 from hocket.durable.execution import Execution, JournalPlace, current_execution
 from hocket.durable.standing import Signal, Waiting
-from hocket.durable.values import ANY_VALUE, Codec, check_text, digest, load_json, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_line, digest, load_json, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
@@ -199,7 +199,7 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
         raise InvalidInput(
             "wait_for() waits inside a durable run, and this is none: Durable.ainvoke() or astart() makes one"
         )
-    check_text("name", name)
+    check_line("name", name)
     if timeout is not None:
         _check_seconds("timeout", timeout)
     place = execution.claim(f"signal:{name}")

@@ -22,7 +22,7 @@ from hocket.load.loading import Loader
 from hocket.load.serializable import StorableData
 from hocket.messages import BaseMessage
 
-__all__ = ["ANY_VALUE", "Codec", "check_text", "digest", "is_same", "load_json", "make_codecs"]
+__all__ = ["ANY_VALUE", "Codec", "check_line", "digest", "is_same", "load_json", "make_codecs"]
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ def load_json(text: str) -> Any:
         raise LoadError("what a durable run has recorded cannot be read: it is no JSON") from None
 
 
-def check_text(what: str, text: object, most: int = 100, without: str = "") -> str:
+def check_line(what: str, text: object, most: int = 100, without: str = "") -> str:
     """Return a text by which something is known, if it will do; ``without``: a character that may not be in it.
 
     Raises:

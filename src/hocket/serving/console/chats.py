@@ -78,7 +78,9 @@ class Chats:
         question = chat.input
         if isinstance(question, Resume):
             raise Refusal(status=400, message=f"{name!r} is a model, and no call of it waits for a decision")
-        return Conversation(_as_chat_model(cast(Runnable[object, object], model)), history=history).astream(question, config)
+        return Conversation(_as_chat_model(cast(Runnable[object, object], model)), history=history).astream(
+            question, config
+        )
 
     def find_run(self, key: str) -> "Run[object] | None":
         """Return the durable run that answers in a conversation; None: there is none."""
