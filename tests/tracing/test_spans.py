@@ -5,6 +5,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, suppress
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -14,6 +15,7 @@ from opentelemetry.trace import INVALID_SPAN, SpanKind, StatusCode, get_current_
 from hocket import ScriptedChatModel, Turn, create_agent
 from hocket.agents import AgentMiddleware, ModelRequest
 from hocket.caches import InMemoryCache
+from hocket.durable import dbos, open_runs, wait_for
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import RateLimitError, StreamTruncated
 from hocket.language_models import FakeListChatModel, FakeListLLM
@@ -159,6 +161,35 @@ async def test_an_answer_out_of_the_cache_costs_nothing(collected: Collected) ->
         assert "gen_ai.usage.input_tokens" not in (span.attributes or {})
     assert collected.tokens == server.tokens_billed
     assert collected.points("gen_ai.client.operation.time_to_first_chunk") == []
+
+
+async def test_an_answer_that_a_durable_run_had_already_says_so(
+    collected: Collected, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its span is there, and no tokens are counted again."""
+    monkeypatch.setattr(dbos, "EVERY", 0.05)
+    async with serve(OpenAIFormat(), [Reply("hi")]) as server:
+        model = chat(server)
+
+        async def ask(question: str) -> str:
+            said = await model.ainvoke(question)
+            await wait_for("end")
+            return said.text
+
+        for life in (1, 2):
+            runs = open_runs(f"sqlite:///{tmp_path}/runs.db")
+            durable = runs.durable(ask)
+            async with runs:
+                run = await durable.astart("hello", id="a")
+                while (info := await run.ainfo()).attempts < life or info.status != "waiting":  # noqa: ASYNC110
+                    await anyio.sleep(0.02)
+                if life == 2:
+                    await run.asignal("end")
+                    assert await run.aresult() == "hi"
+    first, again = (span for span in collected.spans if span.kind is SpanKind.CLIENT)
+    assert "hocket.replayed" not in (first.attributes or {})
+    assert (again.attributes or {})["hocket.replayed"] is True
+    assert collected.tokens == server.tokens_billed
 
 
 async def test_equal_calls_that_share_a_request_are_paid_once(collected: Collected) -> None:

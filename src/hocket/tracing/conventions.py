@@ -100,6 +100,7 @@ CANCELLED = "cancelled"
 """The ``error.type`` of what was cancelled, whatever the event loop calls it."""
 
 CACHE_HIT = "hocket.cache_hit"
+REPLAYED = "hocket.replayed"
 CLOSED = "hocket.closed"
 ATTEMPTS = "hocket.attempts"
 

@@ -83,6 +83,8 @@ class ModelSpans(BaseCallbackHandler):
         if run is not None:
             run.is_cached = True
             run.span.set_attribute(names.CACHE_HIT, True)
+            if kwargs.get("replayed"):  # by a durable run
+                run.span.set_attribute(names.REPLAYED, True)
 
     def on_limiter_wait(self, seconds: float, *, run_id: UUID, **kwargs: object) -> None:
         """Note how long a run has waited for its turn."""
