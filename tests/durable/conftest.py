@@ -14,7 +14,7 @@ import pytest
 from hocket._runtime import clock
 from hocket.durable import Durable, Run, RunInfo, Runs, dbos, open_runs, signals
 
-__all__ = ["RELEASE", "Calendar", "Once", "make_runs", "until", "until_true", "work"]
+__all__ = ["RELEASE", "Calendar", "Once", "make_runs", "until", "until_it_waits_for", "until_true", "work"]
 
 SERVER = "postgresql://postgres@127.0.0.1:5432/"
 RELEASE = "release"
@@ -24,8 +24,8 @@ RELEASE = "release"
 @pytest.fixture(autouse=True)
 def frequent_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for signals, for what was cancelled and for dead workers more often than once a second."""
-    monkeypatch.setattr(dbos, "EVERY", 0.05)
-    monkeypatch.setattr(signals, "_EVERY", 0.02)
+    monkeypatch.setattr(dbos, "EVERY", 0.15)
+    monkeypatch.setattr(signals, "_EVERY", 0.04)
 
 
 @pytest.fixture
@@ -114,7 +114,16 @@ async def work(url: str, target: Any, **options: Any) -> AsyncIterator[Durable[A
 
 async def until(run: Run[Any], *statuses: str, attempts: int = 0) -> RunInfo:
     """Return how a run stands as soon as it stands like this, and is executed for so many times at least."""
-    while (info := await run.ainfo()).status not in statuses or info.attempts < attempts:  # noqa: ASYNC110  # it may be another process
+    while (info := await run.ainfo()).status not in statuses or info.attempts < attempts:  # it may be another process
+        assert info.status not in ("done", "failed", "cancelled"), info  # it stands like this for good
+        await anyio.sleep(0.01)
+    return info
+
+
+async def until_it_waits_for(run: Run[Any], name: str = RELEASE) -> RunInfo:
+    """Return how a run stands as soon as it waits for this, and for nothing before it."""
+    while name not in (info := await run.ainfo()).waiting_for:  # as above
+        assert info.status not in ("done", "failed", "cancelled"), info
         await anyio.sleep(0.01)
     return info
 

@@ -11,7 +11,7 @@ import pytest
 from hocket import create_agent
 from hocket.durable import current_run, open_runs, sleep, step, wait_for
 from hocket.errors import RunCanceled
-from tests.durable.conftest import RELEASE, make_runs, until, work
+from tests.durable.conftest import RELEASE, make_runs, until_it_waits_for, work
 from tests.kit.models import hook_model
 
 
@@ -31,7 +31,7 @@ async def test_every_verb(url: str, anyio_backend_name: str):
     runs, (durable, clerk) = make_runs(url, report, create_agent(model, name="clerk"))
     async with runs:
         run = await durable.astart("tea", id="a")
-        await until(run, "waiting")
+        await until_it_waits_for(run)
         assert await run.apending() == []
         assert await run.amessages() == []
         with pytest.raises(TimeoutError):
@@ -43,12 +43,12 @@ async def test_every_verb(url: str, anyio_backend_name: str):
         assert (await clerk.ainvoke("hi", id="b")).output == "hello"
         assert [event.kind async for event in runs.run("b").astream()] == ["message", "end"]
         other = await durable.astart("coffee", id="c")
-        await until(other, "waiting")
+        await until_it_waits_for(other)
         await other.acancel()
         with pytest.raises(RunCanceled):
             await other.aresult()
         await other.aresume()
-        await until(other, "waiting")
+        await until_it_waits_for(other)
         assert [info.id for info in await runs.alist()] == ["c", "b", "a"]
 
 
@@ -57,7 +57,7 @@ async def test_a_worker_that_is_cancelled(url: str):
     """Its end is not held up, and its runs are left to others."""
     with anyio.CancelScope() as scope:
         async with work(url, report) as durable:
-            await until(await durable.astart("tea", id="a"), "waiting")
+            await until_it_waits_for(await durable.astart("tea", id="a"))
             scope.cancel()
             await anyio.sleep_forever()
     assert scope.cancelled_caught
@@ -90,7 +90,7 @@ async def test_from_threads(url: str):
     runs, (durable, teller) = make_runs(url, report, telling)
     async with runs:
         run = await anyio.to_thread.run_sync(lambda: durable.start("tea", id="a"))
-        await until(run, "waiting")
+        await until_it_waits_for(run)
         assert (await teller.ainvoke("told")).endswith("told")
         result = await anyio.to_thread.run_sync(run.result)
         assert result[2:] == ["TEA", "from a step"]

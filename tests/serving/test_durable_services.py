@@ -120,6 +120,7 @@ def service(url: str) -> Iterator[Service]:
         service.end()
 
 
+@pytest.mark.nightly  # four servers, each of which imports for seconds
 async def test_four_processes_with_one_database(service: Service, url: str):
     """Whichever is asked: a talk goes on in it; and where a process is killed, another takes up what it did."""
 
