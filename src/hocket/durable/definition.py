@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 from uuid import uuid4
 
 import anyio
@@ -77,7 +77,8 @@ class Durable(Generic[Input, Output]):
         store: RunStore,
         runs: OwnRuns,
     ) -> None:
-        self._target, self.agent, self._input, self._output = _read_target(target)
+        self._target, agent, self._input, self._output = _read_target(target)
+        self.agent: Agent[Any] | None = agent
         self.name: str = check_line(
             "name", name or getattr(target, "__name__", None) or getattr(target, "name", None), without="@"
         )
@@ -149,8 +150,8 @@ class Durable(Generic[Input, Output]):
         with anyio.fail_after(timeout):
             return cast(Output, await self._run_inside(execution, input, id))
 
-    start = sync_twin(astart)
-    invoke = sync_twin(ainvoke)
+    start: Final = sync_twin(astart)
+    invoke: Final = sync_twin(ainvoke)
 
     # -- inside
 

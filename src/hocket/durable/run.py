@@ -1,7 +1,7 @@
 """A run by its id, from any process: how it stands, what came of it, and what it is told."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import anyio
 
@@ -183,14 +183,14 @@ class Run(Generic[Output]):
 
     # -- the sync twins
 
-    info = sync_twin(ainfo)
-    result = sync_twin(aresult)
-    signal = sync_twin(asignal)
-    pending = sync_twin(apending)
-    decide = sync_twin(adecide)
-    messages = sync_twin(amessages)
-    cancel = sync_twin(acancel)
-    resume = sync_twin(aresume)
+    info: Final = sync_twin(ainfo)
+    result: Final = sync_twin(aresult)
+    signal: Final = sync_twin(asignal)
+    pending: Final = sync_twin(apending)
+    decide: Final = sync_twin(adecide)
+    messages: Final = sync_twin(amessages)
+    cancel: Final = sync_twin(acancel)
+    resume: Final = sync_twin(aresume)
 
     # -- inside
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
 import anyio
 
@@ -196,7 +196,7 @@ class Runs:
         self._is_open = False
         await self._store.engine.close()
 
-    close = sync_twin(aclose)
+    close: Final = sync_twin(aclose)
 
     def __enter__(self) -> Self:
         return run_in_portal(self.__aenter__)
