@@ -33,6 +33,10 @@ def test_a_password_is_not_told():
         open_runs("mysql://user:hunter2@host/x")
     assert "hunter2" not in str(caught.value)
     assert "hunter2" not in repr(open_runs("postgresql://user:hunter2@127.0.0.1:1/x"))
+    for mistyped in ("postgresql:/me:hunter2@host/db", "postgres//me:hunter2@host"):
+        with pytest.raises(InvalidInput) as caught:
+            open_runs(mistyped)
+        assert "hunter2" not in str(caught.value)
 
 
 @pytest.mark.parametrize("count", [0, -1, True, 1.5, "3", None])

@@ -1,6 +1,7 @@
 """A store that fails at the start of a run, in it, and at its end; and records that cannot be read."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -8,11 +9,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 import psycopg
 import pytest
 
 from hocket import create_agent
-from hocket.durable import Run, open_runs, step, wait_for
+from hocket.durable import Run, dbos, open_runs, step, wait_for
 from hocket.errors import EngineUnavailable, RunFailed
 from tests.durable.conftest import RELEASE, SERVER, Once, until, until_true, work
 from tests.kit.models import HookCall, hook_model
@@ -201,3 +203,33 @@ async def test_other_records_are_in_nobodys_way(url: str, database: Any, text: s
     async with work(url, report) as durable:
         await open_runs(url).run("b").asignal(RELEASE)
         assert await durable.ainvoke("tea", id="b") == "tea"
+
+
+async def test_what_cannot_be_recorded_is_not_begun(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A step whose beginning is not on record would be made again by the next process; the run waits for its store."""
+    monkeypatch.setattr(dbos, "_GRACE", 0.1)
+    ready, go, calls = threading.Event(), threading.Event(), list[str]()
+
+    def send(text: str) -> str:
+        calls.append(text)
+        return text
+
+    async def report(topic: str) -> str:
+        ready.set()
+        await until_true(go.is_set)
+        return await step(send, topic)
+
+    def lock() -> sqlite3.Connection:
+        connection = sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)
+        connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    async with work(url, report) as durable:
+        run = await durable.astart("tea", id="a")
+        await until_true(ready.is_set)
+        writer = await anyio.to_thread.run_sync(lock)
+        go.set()
+        await anyio.sleep(0.4)
+        assert calls == []
+        await anyio.to_thread.run_sync(writer.close)
+        assert await run.aresult() == "tea" and calls == ["tea"]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeout
 
 from hocket._databases.sqlite import switch_to_wal
-from hocket._databases.urls import parse_address
+from hocket._databases.urls import parse_shared_address
 from hocket._secrets import redact_url
 from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
 from hocket.durable.tables import RUN_TABLE, RunTables
@@ -40,11 +40,9 @@ class RunDatabase:
     """
 
     def __init__(self, url: str) -> None:
-        if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-            raise InvalidInput(f"url is {url!r}; it is sqlite:///path or postgresql://…")
-        kind, place = parse_address(url, "durable runs")
+        kind, place = parse_shared_address(url, "durable runs")  # which shows no password of an address with a mistake
         self.shown: str = redact_url(url)
-        if kind not in ("sqlite", "postgres") or not place:
+        if kind == "redis" or not place:
             raise InvalidInput(f"{self.shown!r} is no address of durable runs: it is sqlite:///path or postgresql://…")
         self.url: str = url
         self._path = place if kind == "sqlite" else None

@@ -107,8 +107,14 @@ class _DBOSJournal:
             return text
 
         try:
-            with anyio.move_on_after(_GRACE, shield=True):  # what was done is not lost since the run is cancelled now
+            with anyio.move_on_after(
+                _GRACE, shield=True
+            ) as saving:  # what was done is not lost since the run is cancelled now
                 await DBOS.run_step_async({"name": key}, keep)
+            if (
+                saving.cancelled_caught
+            ):  # DBOS would wait for its database for ever, and nobody knows whether it is there
+                raise EngineUnavailable(f"{key} could not be recorded in {_GRACE:g} s")
         except dbos_errors.DBOSBaseException as error:  # which nobody in between may catch
             self.is_halted = isinstance(error, dbos_errors.DBOSWorkflowConflictIDError)
             self.scope.cancel()
@@ -275,8 +281,8 @@ class DBOSEngine(Engine):
                 "notification_listener_polling_interval_sec": EVERY,
             }
         )
-        for kind in self._kinds:
-            _register(kind.name)
+        for name in {kind.name for kind in self._kinds} - _workflows.keys():
+            _register(name)
         DBOS.listen_queues([*queues])
         DBOS.launch()
         for queue in queues:
@@ -367,8 +373,6 @@ def _name_queue(kind: Kind) -> str:
 
 def _register(name: str) -> None:
     """Tell DBOS of the function that executes the runs of a name; it keeps it for good."""
-    if name in _workflows:
-        return
 
     async def drive(text: str) -> str:
         try:
@@ -382,13 +386,12 @@ def _register(name: str) -> None:
 
 
 def _read_state(found: WorkflowStatus) -> EngineState:
-    given = cast("dict[str, Any]", found.input or {})
     failure = found.error
     return EngineState(
         id=found.workflow_id,
         name=found.name.removeprefix(_PREFIX),
         status=_STATUSES[found.status],
-        text=cast(str, [*given.get("args", ()), ""][0]),
+        text=cast(str, [*cast("dict[str, Any]", found.input or {}).get("args", ()), ""][0]),
         output=cast("str | None", found.output),
         failure=(failure.kind, failure.text) if isinstance(failure, FailureError) else None,
         created=(found.created_at or 0) / 1000,
