@@ -110,6 +110,17 @@ WORDS: dict[str, type[LLMError]] = {
     "invalid_argument": InvalidRequest,
     "validationexception": InvalidRequest,
     "accessdeniedexception": PermissionDenied,
+    "unrecognizedclientexception": AuthenticationError,
+    "invalidsignatureexception": AuthenticationError,
+    "signaturedoesnotmatch": AuthenticationError,
+    "expiredtoken": AuthenticationError,
+    "expiredtokenexception": AuthenticationError,
+    "servicequotaexceededexception": QuotaExceeded,
+    "resourcenotfoundexception": ResourceNotFound,
+    "internalserverexception": ProviderUnavailable,
+    "serviceunavailableexception": ProviderUnavailable,
+    "modelerrorexception": ProviderUnavailable,
+    "modelstreamerrorexception": ProviderUnavailable,
 }
 
 # Words that a server puts on very different things: the text may say more.
@@ -131,6 +142,7 @@ TEXTS: tuple[tuple[type[LLMError], tuple[str, ...]], ...] = (
             "input is too long",
             "token limit",
             "too many tokens",
+            "too many input tokens",
         ),
     ),
     (AuthenticationError, ("api key not valid", "invalid api key", "incorrect api key", "invalid x-api-key")),
@@ -197,7 +209,14 @@ WAYS_OUT: dict[type[LLMError], str] = {
     Unsupported: "leave it out, or use a model that can",
 }
 
-REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "mistral-correlation-id", "x-debug-trace-id")
+REQUEST_IDS = (
+    "x-request-id",
+    "request-id",
+    "x-generation-id",
+    "x-amzn-requestid",
+    "mistral-correlation-id",
+    "x-debug-trace-id",
+)
 
 _PASSING = (RateLimitError, RequestTimeout, ProviderUnavailable)
 """Errors that another try may not meet, where there is no status."""

@@ -8,6 +8,7 @@ ones (`set_kept_keys`), goes to the hosts that the endpoint names, or to the add
 other address may come out of a file, or from a stranger. One that is kept for an origin goes to that origin alone.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact_url
 from hocket.errors import AuthenticationError, InvalidInput
 from hocket.errors.hints import excerpt
@@ -23,7 +25,16 @@ from hocket.http.address import parse_url
 from hocket.http.interception import is_key_needed
 from hocket.messages.content import FieldsView
 
-__all__ = ["Endpoint", "Headers", "Key", "explain_missing_key", "is_local", "resolve_fields", "set_kept_keys"]
+__all__ = [
+    "Endpoint",
+    "Headers",
+    "Key",
+    "ask_key",
+    "explain_missing_key",
+    "is_local",
+    "resolve_fields",
+    "set_kept_keys",
+]
 
 Key = SecretStr | str | Callable[[], str | Awaitable[str]]
 """A key, or a sync or async function that returns one; it is asked for each attempt, so that keys may expire."""
@@ -58,7 +69,7 @@ _FORMS: Sequence[tuple[Sequence[str], str, Callable[[object], bool]]] = (
     (("name", "key_header"), "'kelp'", _is_text),
     (("base_url",), "'https://kelp.example/v1'", _is_text_or_none),
     (("url_variable",), "'KELP_BASE_URL'", _is_text_or_none),
-    (("start_command",), "'kelp serve'", _is_text_or_none),
+    (("start_command", "extra"), "'kelp serve'", _is_text_or_none),
     (("hosts",), "('kelp.example',), a tuple", _is_texts),
     (("key_variables",), "('KELP_KEY',), a tuple", _is_texts),
     (("account_variables", "query_variables"), "{'secret': 'KELP_SECRET'}, one variable for each", _is_names),
@@ -84,6 +95,9 @@ class Endpoint:
         key_header: the header that the key goes in; in ``authorization`` it is a bearer token.
         account_variables: further fields of a service, and the variable that may hold each: ``{"secret": "KELP_SECRET"}``.
         query_variables: parameters of the URL, and the variable that may hold each; for base URLs without a path.
+        find_credentials: returns the fields that authenticate, where nothing gave a key, given the service's fields; none:
+            it finds nothing. None: there is nowhere to look.
+        extra: the extra of hocket that has it find some, for an error.
         start_command: what starts such a server on one's own machine, to be said where none answers; None: nothing does.
     """
 
@@ -97,6 +111,8 @@ class Endpoint:
     key_header: str = "authorization"
     account_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     query_variables: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    find_credentials: Callable[[Mapping[str, Any]], Mapping[str, object]] | None = None
+    extra: str | None = None
     start_command: str | None = None
 
     def __post_init__(self) -> None:
@@ -158,8 +174,12 @@ def resolve_fields(
         resolved["api_key"] = _find_first(environ, variables) or _find_first(
             _read_kept(), (_find_origin(url), *variables)
         )
+    is_given = resolved["api_key"] or resolved.get("credentials")
+    if not is_given and owner is not None and found.find_credentials is not None:
+        resolved |= found.find_credentials(resolved)
+        is_given = resolved["api_key"] or resolved.get("credentials")
     missing = None
-    if not resolved["api_key"] and found.needs_key and is_key_needed():
+    if not is_given and found.needs_key and is_key_needed():
         missing = AuthenticationError(explain_missing_key(found, url, is_known=owner is not None), provider=found.name)
     for name, variable in () if owner is None else owner.account_variables.items():
         if resolved.get(name) is None and environ.get(variable):
@@ -225,9 +245,42 @@ def explain_missing_key(endpoint: Endpoint, url: str, *, is_known: bool) -> str:
     """
     variables = " or ".join(endpoint.key_variables) or "a key"
     if is_known:
-        return f"{urlsplit(url).hostname} needs a key: set {variables}, or give api_key=..."
+        further = (
+            f", or install hocket[{endpoint.extra}], which finds what the cloud's own command uses"
+            if endpoint.extra
+            else ""
+        )
+        return f"{urlsplit(url).hostname} needs a key: set {variables}, or give api_key=...{further}"
     variable = f", or name this address in {endpoint.url_variable}" if endpoint.url_variable else ""
     return (
         f"{redact_url(url)} is not known to belong to {endpoint.name}, so {variables} of the environment is not sent "
         f"there: give api_key=...{variable}"
+    )
+
+
+async def ask_key(key: Key | None, provider: str, model: str | None) -> str:
+    """Return a key as a text, asking a function for it; "": there is none.
+
+    Args:
+        key: as a service has it.
+        provider, model: who it is for, for an error.
+
+    Raises:
+        AuthenticationError: the function returned something else than a key.
+    """
+    value: object = key
+    if callable(key):
+        value = key() if inspect.iscoroutinefunction(key) else await ASYNC.call_sync(key)
+        if inspect.isawaitable(value):
+            value = await value
+    if isinstance(value, SecretStr):
+        value = value.get_secret_value()
+    if value is None and key is None:
+        return ""
+    if isinstance(value, str) and (value or not callable(key)):
+        return value
+    kind = type(value).__name__
+    del value  # this frame is in the traceback
+    raise AuthenticationError(
+        f"the function given as api_key returned {kind} instead of a key", provider=provider, model=model
     )

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
-from hocket._secrets import unwrap_secret, wrap_secrets
+from hocket._secrets import redact, redact_url, unwrap_secret, wrap_secrets
 from hocket.errors import InvalidInput
 from hocket.http.request import HTTPRequest
-from hocket.http.secrets import redact_params
+from hocket.http.secrets import redact_headers, redact_params
 from hocket.language_models.base import BaseLanguageModel, LanguageModelInput
 from hocket.language_models.call_parts import LangSmithParams, check_stop
 from hocket.language_models.option_policy import VOCABULARY
@@ -140,7 +140,16 @@ class RemoteModel(RetryingService):
             InvalidInput: see `ainvoke`.
         """
         check_stop(stop)
-        return self._sender.preview(self._preview(input, stop, kwargs, stream=stream))
+        request = self._preview(input, stop, kwargs, stream=stream)
+        shown = {**self._mask_authentication(self._sender.complete(request)), **(self.default_headers or {})}
+        key = self.api_key
+        known = [key.get_secret_value()] if isinstance(key, SecretStr) else []
+        return HTTPRequest(
+            request.method,
+            redact(redact_url(request.url), known),
+            redact(redact_headers({**shown, **request.headers}), known),
+            request.content,
+        )
 
     async def arender(
         self, input: LanguageModelInput, *, stop: list[str] | None = None, stream: bool = False, **kwargs: Any

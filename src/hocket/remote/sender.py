@@ -5,22 +5,19 @@ errors: what reads a reply need not foresee each odd shape.
 """
 
 import functools
-import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from pydantic import SecretStr
-
 from hocket._runtime.mode import ASYNC
-from hocket._secrets import MASK, Secret, redact, redact_url, remember_secret, unwrap_secret
+from hocket._secrets import Secret, redact, remember_secret, unwrap_secret
 from hocket.errors import AuthenticationError, ConnectionFailed, HocketError, InvalidReply, LLMError, StreamTruncated
 from hocket.http.address import parse_url
 from hocket.http.clients import ClientSettings
 from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.http.secrets import Guard, find_secrets, redact_headers
-from hocket.remote.endpoint import Headers, Key
+from hocket.http.secrets import Guard, find_secrets
+from hocket.remote.endpoint import Headers
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["Sender"]
@@ -40,11 +37,12 @@ class Sender:
         key_header: the header that the key goes in.
         start_command: what starts the server, for the error where none answers; None: nothing is known.
         model: the name of the model, for errors.
-        api_key, headers: the service's.
+        headers: the service's.
         client: what sends instead of hocket's own client; None: nothing does.
         settings: of the client.
         max_bytes: of a reply; None: no limit.
-        sign: returns the headers that authenticate the request, given the request without them, and the key.
+        authenticate: returns the headers that authenticate the request, given the request without them; what nobody may
+            see is a `Secret` there.
         read_failure: returns the error that a reply stands for whose status is not one of success, given what it must
             not repeat.
     """
@@ -53,13 +51,12 @@ class Sender:
     key_header: str
     start_command: str | None
     model: str | None
-    api_key: Key | None
     headers: Headers | None
     client: Any
     settings: ClientSettings
     max_bytes: int | None
     read_failure: Callable[[HTTPReply, Sequence[str]], LLMError]
-    sign: Callable[[HTTPRequest, str], Mapping[str, str]]
+    authenticate: Callable[[HTTPRequest], Awaitable[Mapping[str, str]]]
 
     async def send(self, request: HTTPRequest, read: Callable[[HTTPReply], T]) -> T:
         """Send a request and return what ``read`` makes of its reply.
@@ -127,50 +124,19 @@ class Sender:
                 if stream is not None:
                     await stream.aclose()
 
-    def preview(self, request: HTTPRequest) -> HTTPRequest:
-        """Return a request as it would be sent, every secret masked. A function that gives the key is not asked."""
-        known = [self.api_key.get_secret_value()] if isinstance(self.api_key, SecretStr) else []
-        key = known[0] if known else MASK  # which header it goes in may depend on the key
-        bare = replace(request, headers={**self._default_headers(), **request.headers})
-        signed: Mapping[str, str] = self.sign(bare, key) if self.api_key else {}
-        headers: Headers = {name: text.replace(key, MASK) if key in text else MASK for name, text in signed.items()}
-        headers |= {**(self.headers or {}), **request.headers}
-        url = redact_url(request.url)
-        return HTTPRequest(request.method, redact(url, known), redact(redact_headers(headers), known), request.content)
+    def complete(self, request: HTTPRequest) -> HTTPRequest:
+        """Return the request with the service's headers under its own; none of them authenticates it yet."""
+        usual = {name: unwrap_secret(value) for name, value in (self.headers or {}).items()}
+        return replace(request, headers={**usual, **request.headers})
 
     async def _sign(self, request: HTTPRequest) -> HTTPRequest:
-        """Return the request with all its headers. The call's own come over the default ones, and these over the key's."""
-        usual = self._default_headers()
-        bare = replace(request, headers={**usual, **request.headers})
-        headers = {**await self._key_headers(bare), **usual}
+        """Return the request with all its headers: those of the call and the service over those that authenticate it."""
+        bare = self.complete(request)
+        headers = {**await self.authenticate(bare), **bare.headers}
         for value in headers.values():
             if isinstance(value, Secret):
                 remember_secret(value)
-        return replace(request, headers={**headers, **request.headers})
-
-    def _default_headers(self) -> dict[str, str]:
-        return {name: unwrap_secret(value) for name, value in (self.headers or {}).items()}
-
-    async def _key_headers(self, request: HTTPRequest) -> dict[str, str]:
-        key = self.api_key
-        if key is None:
-            return {}
-        value: object = key
-        if callable(key):
-            value = key() if inspect.iscoroutinefunction(key) else await ASYNC.call_sync(key)
-            if inspect.isawaitable(value):
-                value = await value
-        if isinstance(value, SecretStr):
-            value = value.get_secret_value()
-        if isinstance(value, str) and (value or not callable(key)):
-            return {name: Secret(text) for name, text in self.sign(request, value).items()} if value else {}
-        kind = type(value).__name__
-        del value  # this frame is in the traceback
-        raise AuthenticationError(
-            f"the function given as api_key returned {kind} instead of a key",
-            provider=self.provider,
-            model=self.model,
-        )
+        return replace(request, headers=headers)
 
     def _fail(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
         """Return the error that a reply stands for."""
@@ -180,7 +146,9 @@ class Sender:
             raise
         except Exception as unforeseen:
             raise _unreadable(unforeseen) from unforeseen
-        is_anonymous = not self.api_key and self.key_header not in signed.headers
+        is_anonymous = self.key_header not in signed.headers and not any(
+            isinstance(value, Secret) for value in signed.headers.values()
+        )
         if is_anonymous and isinstance(error, AuthenticationError):
             error.message += (
                 f"; no key was sent to {parse_url(signed.url).origin}: give api_key=..., for that of the environment goes "

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from hocket._runtime.closing import AsyncClosing
-from hocket._secrets import MASK, redact_url, unwrap_secret, wrap_secrets
+from hocket._secrets import MASK, Secret, redact_url, unwrap_secret, wrap_secrets
 from hocket.errors import AuthenticationError, DroppedStateWarning, InvalidInput, LLMError, ResourceNotFound
 from hocket.http.address import split_user
 from hocket.http.clients import ClientSettings, close_client
@@ -34,7 +34,7 @@ from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
 from hocket.load.late_build import LateModel
-from hocket.remote.endpoint import Endpoint, Headers, Key, resolve_fields
+from hocket.remote.endpoint import Endpoint, Headers, Key, ask_key, resolve_fields
 from hocket.remote.options import FIELDS_INSTEAD, rename_fields
 from hocket.remote.reply import read_reply
 from hocket.remote.sender import Sender
@@ -206,11 +206,32 @@ class RemoteService(AsyncClosing, LateModel):
         """The name of the model that is asked, for errors."""
         return cast("str | None", self.__dict__.get("model"))
 
-    def _sign(self, request: HTTPRequest, key: str) -> Mapping[str, str]:
-        """Return the headers that authenticate a request, by default those that carry the key. Asked anew for each attempt.
+    async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
+        """Return the headers that authenticate a request, secrets as `Secret`; by default those that `_sign` makes.
+
+        A provider that takes no key overrides it, and `_mask_authentication`. Asked anew for each attempt.
 
         Args:
             request: as it will be sent, but for these headers: its body and URL are final.
+        """
+        fields = self.__dict__
+        key = await ask_key(fields["api_key"], self._provider, fields.get("model"))
+        return {name: Secret(text) for name, text in self._sign(request, key).items()} if key else {}
+
+    def _mask_authentication(self, request: HTTPRequest) -> Mapping[str, str]:
+        """Return these headers as `render` shows them, with a mask for each secret. No function is asked."""
+        key = self.api_key
+        if not key:
+            return {}
+        known = key.get_secret_value() if isinstance(key, SecretStr) else MASK  # which header it is may depend on it
+        signed = self._sign(request, known)
+        return {name: text.replace(known, MASK) if known in text else MASK for name, text in signed.items()}
+
+    def _sign(self, request: HTTPRequest, key: str) -> Mapping[str, str]:
+        """Return the headers that authenticate a request, by default those that carry the key.
+
+        Args:
+            request: as for `_authenticate`.
             key: whoever gave it: the caller, a function of the caller's, the environment. In `render` it is a mask where
                 a function would give it.
         """
@@ -245,13 +266,12 @@ class RemoteService(AsyncClosing, LateModel):
             key_header=endpoint.key_header,
             start_command=endpoint.start_command,
             model=fields.get("model"),
-            api_key=fields["api_key"],
             headers=fields["default_headers"],
             client=fields["http_client"],
             settings=self._client_settings(),
             max_bytes=fields["max_reply_bytes"],
             read_failure=self._read_failure,
-            sign=self._sign,
+            authenticate=self._authenticate,
         )
 
     def _url(self, path: str) -> str:

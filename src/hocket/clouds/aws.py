@@ -1,0 +1,167 @@
+"""Where AWS's credentials come from: what was given, or AWS's own chain, which botocore walks.
+
+The chain is 2,800 lines that change each year: profiles, SSO, web identity, assumed roles, processes, containers, instances.
+botocore keeps it for us. It blocks, and its import alone takes 0.4 s of CPU, so both happen in a thread, once a refresh.
+"""
+
+import configparser
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import anyio.lowlevel
+
+from hocket._runtime.mode import ASYNC
+from hocket.clouds.key_cache import FOR_GOOD, FOR_NOW, Found, get_key, reject_key
+from hocket.errors import AuthenticationError, InvalidInput
+
+__all__ = ["AWSCredentials", "CredentialsFunction", "CredentialsSource", "find_profile_region"]
+
+VARIABLES = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK"
+
+
+@dataclass(frozen=True, slots=True)
+class AWSCredentials:
+    """Who asks AWS.
+
+    Raises:
+        InvalidInput: a key is empty, or the time has no time zone.
+
+    Attributes:
+        access_key: its id, ``AKIA…`` or ``ASIA…``.
+        secret_key, session_token: what signs; a token comes with keys that end.
+        expires_at: in seconds since 1970, or a `datetime` with a time zone; None: not known.
+    """
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    session_token: str | None = field(default=None, repr=False)
+    expires_at: float | datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("access_key", "secret_key"):
+            value: object = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise InvalidInput(
+                    f"the {name} of AWSCredentials is {'empty' if isinstance(value, str) else 'no text'}"
+                )
+        if isinstance(self.expires_at, datetime):
+            if self.expires_at.tzinfo is None:
+                raise InvalidInput(
+                    f"expires_at is {self.expires_at}, without a time zone: add tzinfo=UTC, or give seconds"
+                )
+            object.__setattr__(self, "expires_at", self.expires_at.timestamp())
+
+
+CredentialsFunction = Callable[[], AWSCredentials | Awaitable[AWSCredentials]]
+"""What returns credentials, sync or async. With ``expires_at`` they are kept; else it is asked for each attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialsSource:
+    """Where the credentials of a service come from.
+
+    Attributes:
+        given: credentials, or a function that returns them; None: AWS's chain.
+        profile: of the chain; None: what the environment says, else the default one.
+    """
+
+    given: AWSCredentials | CredentialsFunction | None = None
+    profile: str | None = None
+
+    async def get(self) -> AWSCredentials:
+        """Return credentials that hold.
+
+        Raises:
+            AuthenticationError: there are none.
+        """
+        if isinstance(self.given, AWSCredentials):
+            return self.given
+        if self.given is not None:
+            return await get_key(("aws", self.given), partial(_ask_function, self.given))
+        return await get_key(self._name, partial(_walk_chain, self.profile))
+
+    def reject(self, secrets: frozenset[str]) -> bool:
+        """Forget credentials that AWS no longer takes, and return whether another attempt may get better ones.
+
+        Args:
+            secrets: of the request, their session token among them.
+        """
+        if isinstance(self.given, AWSCredentials):
+            return False
+        name = self._name if self.given is None else ("aws", self.given)
+
+        def is_rejected(held: AWSCredentials) -> bool:
+            return held.session_token in secrets
+
+        return reject_key(name, is_rejected)
+
+    @property
+    def _name(self) -> tuple[object, ...]:
+        profile = self.profile or os.environ.get("AWS_PROFILE") or "default"
+        return ("aws", profile, *map(os.environ.get, ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")))
+
+
+async def _ask_function(function: CredentialsFunction) -> Found[AWSCredentials]:
+    value: object = await ASYNC.call_sync(function)
+    if hasattr(value, "__await__"):
+        value = await cast("Awaitable[object]", value)
+    else:
+        await anyio.lowlevel.checkpoint()
+    if not isinstance(value, AWSCredentials):
+        kind = type(value).__name__
+        del value  # this frame is in the traceback
+        raise AuthenticationError(f"the function given as credentials returned {kind} instead of AWSCredentials")
+    return Found(value, FOR_NOW if value.expires_at is None else cast(float, value.expires_at))
+
+
+def _walk_chain(profile: str | None) -> Found[AWSCredentials]:
+    """Return the credentials that AWS's chain finds, the first link that has some. It blocks.
+
+    Raises:
+        AuthenticationError: botocore is missing, a link failed, or none has any; the message says what each link said.
+    """
+    try:
+        chain: Any = import_module("botocore.credentials")
+        sessions: Any = import_module("botocore.session")
+    except ImportError as error:
+        raise AuthenticationError(
+            f"no credentials for AWS: set {VARIABLES}, give credentials=..., or install hocket[bedrock] for profiles, SSO, "
+            "and the roles of pods and machines"
+        ) from error
+    said: list[str] = []
+    try:
+        session = sessions.Session(profile=profile)
+        for link in chain.create_credential_resolver(session).providers:
+            said.append(f"{link.METHOD}: ")
+            found: Any = link.load()
+            if found is not None:
+                frozen = found.get_frozen_credentials()
+                ends: datetime | None = getattr(found, "_expiry_time", None)  # its refreshable ones alone have it
+                made = AWSCredentials(frozen.access_key, frozen.secret_key, frozen.token or None, ends)
+                return Found(made, FOR_GOOD if ends is None else cast(float, made.expires_at))
+            said[-1] += "nothing"
+    except Exception as error:
+        said.append(f"{said.pop() if said else ''}{type(error).__name__}: {error}")
+        raise AuthenticationError(f"AWS's chain of credentials failed ({'; '.join(said)})") from error
+    raise AuthenticationError(
+        f"AWS's chain has no credentials ({'; '.join(said)}): set {VARIABLES}, or log in by `aws login`"
+    )
+
+
+def find_profile_region(profile: str | None, environ: Mapping[str, str]) -> str | None:
+    """Return the region that AWS's configuration file has for a profile; None: it has none."""
+    path = Path(environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
+    name = profile or environ.get("AWS_PROFILE") or "default"
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"))
+    except (OSError, configparser.Error, UnicodeDecodeError):  # botocore says more, where it comes to that
+        return None
+    section = name if name == "default" and parser.has_section("default") else f"profile {name}"
+    return parser.get(section, "region", fallback=None)

@@ -1,0 +1,48 @@
+"""Access tokens for Azure, by azure-identity: workload identity, managed identity, what ``az login`` left."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from hocket.clouds.key_cache import Found, get_key
+from hocket.errors import AuthenticationError
+
+__all__ = ["COGNITIVE_SERVICES", "azure_token"]
+
+COGNITIVE_SERVICES = "https://cognitiveservices.azure.com/.default"
+"""The scope of Azure's models."""
+
+
+def azure_token(scope: str = COGNITIVE_SERVICES) -> Callable[[], Awaitable[str]]:
+    """Return a function that gives an access token, for the ``api_key`` of any model.
+
+    Args:
+        scope: what the token is for.
+
+    Raises:
+        AuthenticationError: from the function: there are no credentials, or Azure refuses them.
+    """
+
+    async def get_token() -> str:
+        return await get_key(("azure", scope), partial(_fetch, scope))
+
+    return get_token
+
+
+def _fetch(scope: str) -> Found[str]:
+    """Return a new token. It blocks."""
+    try:
+        errors: Any = import_module("azure.core.exceptions")
+        identity: Any = import_module("azure.identity")
+    except ImportError as error:
+        raise AuthenticationError(
+            "no token for Azure: set AZURE_OPENAI_AD_TOKEN, give api_key=..., or install hocket[entra] for managed "
+            "identities and `az login`"
+        ) from error
+    try:
+        with identity.DefaultAzureCredential() as credential:
+            token = credential.get_token(scope)
+    except (errors.AzureError, OSError, ValueError) as error:
+        raise AuthenticationError(f"Azure gives no token ({type(error).__name__}: {error})") from error
+    return Found(token.token, float(token.expires_on))

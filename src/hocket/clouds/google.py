@@ -1,0 +1,174 @@
+"""Access tokens for Google Cloud, by google-auth: service accounts, gcloud's user, federated workloads, metadata servers.
+
+google-auth blocks, so it works in a thread, once a refresh. What it sends goes through hocket's connections: the proxy and
+the certificates of a model hold for its tokens, too.
+"""
+
+import os
+import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+
+from hocket._runtime.portal import run_in_portal
+from hocket.clouds.key_cache import FOR_GOOD, Found, get_key
+from hocket.errors import AuthenticationError, InvalidInput, LLMError
+from hocket.http.clients import ClientSettings
+from hocket.http.exchange import send
+from hocket.http.request import HTTPRequest
+
+__all__ = ["CLOUD_PLATFORM", "GoogleToken", "GoogleTokenSource", "google_token"]
+
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
+"""The scope of all of Google Cloud."""
+
+PATIENCE = 120.0
+"""Seconds for a request of google-auth's that names no limit."""
+
+
+def google_token(credentials: Any = None, *, scopes: Sequence[str] = (CLOUD_PLATFORM,)) -> Callable[[], Awaitable[str]]:
+    """Return a function that gives an access token, for the ``api_key`` of any model.
+
+    Args:
+        credentials: the path of a JSON file, what is in such a file, or an object of google-auth's; None: what gcloud uses.
+        scopes: what the token is for.
+
+    Raises:
+        InvalidInput: ``credentials`` is none of these.
+        AuthenticationError: from the function: there are no credentials, or Google refuses them.
+    """
+    source = GoogleTokenSource(credentials, tuple(scopes))
+
+    async def get_token() -> str:
+        return (await source.get()).token
+
+    return get_token
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleToken:
+    """A token, and what its credentials say beside it.
+
+    Attributes:
+        token: it goes as a bearer token.
+        project: of the credentials; None: they have none.
+        quota_project: whose quota is used, for ``x-goog-user-project``; None: the project's own.
+    """
+
+    token: str = field(repr=False)
+    project: str | None = None
+    quota_project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoogleTokenSource:
+    """Where tokens come from. The arguments of `google_token`, and the settings of the client that asks."""
+
+    credentials: Any = field(default=None, repr=False)
+    scopes: tuple[str, ...] = (CLOUD_PLATFORM,)
+    settings: ClientSettings = field(default_factory=ClientSettings)
+
+    def __post_init__(self) -> None:
+        given = self.credentials
+        if given is not None and not isinstance(given, str | Path | Mapping) and not hasattr(given, "refresh"):
+            raise InvalidInput(
+                f"credentials is a {type(given).__name__}; it must be the path of a JSON file, what is in one, or an object "
+                "of google.auth"
+            )
+
+    async def get(self) -> GoogleToken:
+        """Return a token that holds.
+
+        Raises:
+            AuthenticationError: see `google_token`.
+        """
+        given = self.credentials
+        if given is None:
+            name: object = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+        elif isinstance(given, str | Path):
+            name = str(given)
+        elif isinstance(given, Mapping):
+            name = repr(sorted(cast("Mapping[str, object]", given).items()))
+        else:
+            name = id(given)
+        return await get_key(("google", name, self.scopes, self.settings), partial(_fetch, self))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A reply as google-auth reads it."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+def _fetch(source: GoogleTokenSource) -> Found[GoogleToken]:
+    """Return a new token. It blocks."""
+    try:
+        auth: Any = import_module("google.auth")
+        errors: Any = import_module("google.auth.exceptions")
+    except ImportError as error:
+        raise AuthenticationError(
+            "no token for Google Cloud: give api_key=..., or install hocket[vertex] for what gcloud, service accounts and "
+            "metadata servers have"
+        ) from error
+
+    def request(
+        url: str,
+        method: str = "GET",
+        body: bytes | str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        **kwargs: object,
+    ) -> _Reply:
+        content = body.encode() if isinstance(body, str) else body or b""
+        asked = HTTPRequest(method, url, {name.lower(): value for name, value in (headers or {}).items()}, content)
+
+        async def exchange() -> _Reply:
+            with anyio.fail_after(timeout or PATIENCE):
+                reply = await send(asked, source.settings)
+            return _Reply(reply.status, reply.headers, reply.content)
+
+        try:
+            return run_in_portal(exchange)
+        except (LLMError, TimeoutError) as error:
+            raise errors.TransportError(str(error) or "it took too long") from error
+
+    try:
+        credentials, project = _load(auth, source, request)
+        credentials.refresh(request)
+    except (errors.GoogleAuthError, OSError, ValueError) as error:
+        raise AuthenticationError(
+            f"Google gives no token ({type(error).__name__}: {error}): give credentials=..., or log in by `gcloud auth "
+            "application-default login`"
+        ) from error
+    expiry: datetime | None = credentials.expiry  # in UTC, without a time zone
+    ends = FOR_GOOD if expiry is None else (expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)).timestamp()
+    quota: str | None = getattr(credentials, "quota_project_id", None)
+    own: str | None = project or getattr(credentials, "project_id", None)
+    return Found(GoogleToken(credentials.token, own, quota), ends)
+
+
+def _load(auth: Any, source: GoogleTokenSource, request: Callable[..., _Reply]) -> tuple[Any, str | None]:
+    """Return credentials of google-auth, and their project."""
+    given, scopes = source.credentials, list(source.scopes)
+    if given is None:
+        return cast("tuple[Any, str | None]", auth.default(scopes=scopes, request=request))
+    if not isinstance(given, str | Path | Mapping):
+        return import_module("google.auth.credentials").with_scopes_if_required(given, scopes), None
+    with warnings.catch_warnings():  # that files of strangers may lead anywhere: this one was given for this
+        warnings.simplefilter("ignore")
+        if isinstance(given, Mapping):
+            found = auth.load_credentials_from_dict(
+                dict(cast("Mapping[str, object]", given)), scopes=scopes, request=request
+            )
+        else:
+            found = auth.load_credentials_from_file(str(given), scopes=scopes, request=request)
+    return cast("tuple[Any, str | None]", found)
