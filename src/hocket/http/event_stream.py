@@ -13,6 +13,7 @@ from zlib import crc32
 
 from pydantic_core import from_json, to_json
 
+from hocket._secrets import redact
 from hocket.errors import InvalidReply
 from hocket.http.json_size import check_json_size
 from hocket.http.sse import ServerSentEvent
@@ -66,7 +67,7 @@ class AWSEventStream:
 
 
 def _damaged(what: str, start: bytes | bytearray = b"") -> InvalidReply:
-    seen = f"; it goes on with {bytes(start[:40])!r}" if start else ""
+    seen = f"; it goes on with {redact(start[:200].decode(errors='replace'))!r}" if start else ""
     return InvalidReply(f"the event stream is damaged: {what}{seen}")
 
 
