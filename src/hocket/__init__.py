@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
     from hocket.providers.anthropic import ChatAnthropic
+    from hocket.providers.bedrock import ChatBedrockConverse
     from hocket.providers.cohere import ChatCohere, CohereEmbeddings, CohereRerank
     from hocket.providers.google import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
@@ -125,6 +126,7 @@ _ROOMS = {
     "prompt_values": "ChatPromptValue PromptValue StringPromptValue",
     "prompts": "ChatPromptTemplate MessagesPlaceholder PromptTemplate",
     "providers.anthropic": "ChatAnthropic",
+    "providers.bedrock": "ChatBedrockConverse",
     "providers.cohere": "ChatCohere CohereEmbeddings CohereRerank",
     "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
     "providers.mistral": "ChatMistralAI MistralAIEmbeddings",
@@ -161,6 +163,7 @@ __all__ = [
     "Budget",
     "CallbackManager",
     "ChatAnthropic",
+    "ChatBedrockConverse",
     "ChatCohere",
     "ChatGeneration",
     "ChatGenerationChunk",

@@ -23,6 +23,7 @@ _ALIASES = {
     "aws": "bedrock",
     "amazon_bedrock": "bedrock",
     "aws_bedrock": "bedrock",
+    "bedrock_converse": "bedrock",
     "azure_openai": "azure",
     "claude": "anthropic",
     "fireworks_ai": "fireworks",
@@ -39,8 +40,6 @@ _ALIASES = {
 
 # Roads to models that hocket has no provider for, and the way round.
 _ROUNDABOUT = {
-    "bedrock": "Bedrock wants requests signed: use openai:MODEL with the base_url of its OpenAI-compatible endpoint and a "
-    "Bedrock API key, or a gateway",
     "google_vertexai": "Vertex AI wants OAuth tokens: use openai:MODEL with the base_url of its OpenAI-compatible endpoint "
     "and a function that returns a token as api_key, or google:MODEL with a key of Google AI Studio",
 }

@@ -20,7 +20,7 @@ from hocket.providers.anthropic.tools import encode_tools, list_references
 from hocket.remote.options import write_options
 from hocket.remote.turns import join_turns, split_instructions
 
-__all__ = ["encode_conversation", "encode_request"]
+__all__ = ["encode_conversation", "encode_request", "encode_thinking"]
 
 _ELSEWHERE = (
     *("reasoning_effort", "response_format", "parallel_tool_calls", "thinking", "output_config"),
@@ -60,7 +60,7 @@ def encode_request(
     if options.user_id:
         body["metadata"] = {"user_id": options.user_id}
     body.update(offered)
-    body.update(_encode_thinking(options, max_tokens))
+    body.update(encode_thinking(options, max_tokens))
     if options.response_format:
         body["output_config"] = {**body.get("output_config", {}), "format": _encode_format(options.response_format)}
     if stream:
@@ -96,7 +96,7 @@ def _shorten(blocks: list[Fields]) -> str | list[Fields]:
     return only["text"] if not others and only.keys() == {"type", "text"} else blocks
 
 
-def _encode_thinking(options: AnthropicOptions, max_tokens: int) -> Fields:
+def encode_thinking(options: AnthropicOptions, max_tokens: int) -> Fields:
     """Return what a body says of how much to think."""
     thinking, config, effort = options.thinking, dict(options.output_config or {}), options.reasoning_effort
     if effort == "none":
