@@ -149,7 +149,7 @@ class AWSService(RemoteService):
         if kind in _PASSING:
             error.retryable = True
         elif kind in _EXPIRED and self.credentials is not None:
-            error.retryable = self._source.reject(frozenset(secrets))
+            error.retryable = self._source.reject(secrets)
         elif kind in _CLOCK_WORDS and abs(skew := _compute_skew(reply.headers)) > SKEW:
             error.message += f"; this machine's clock is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}: set it"
             error.args = (error.message,)
