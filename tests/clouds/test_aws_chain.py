@@ -244,7 +244,7 @@ async def test_a_server_that_hangs_holds_up_neither_the_loop_nor_a_call_that_lea
         async with anyio.create_task_group() as group:
             group.start_soon(CredentialsSource().get)
             with anyio.fail_after(30):
-                while not server.asked:  # this loop goes round meanwhile
+                while not server.asked:  # noqa: ASYNC110 - this loop goes round meanwhile
                     await anyio.sleep(0.001)
             scope.cancel()
     server.is_open.set()

@@ -1,4 +1,4 @@
-"""The cache of keys: who fetches, who waits, when one is renewed, and what becomes of fetches that fail, hang or are left."""
+"""The cache of keys: who fetches, who waits, when one is renewed, and what becomes of fetches that fail or hang."""
 
 import asyncio
 import gc
@@ -54,7 +54,7 @@ class Vault:
 
 async def until(condition: Callable[[], bool]) -> None:
     with anyio.fail_after(30):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - set in a thread
             await anyio.sleep(0.001)
 
 

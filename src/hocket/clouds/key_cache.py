@@ -8,11 +8,12 @@ A key is renewed behind the back of the calls in the last five minutes before it
 a call that has a valid key never waits: botocore has 15 and 10 minutes for it, google-auth 3:45.
 """
 
+import contextlib
 import inspect
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -179,20 +180,19 @@ def _begin(entry: _Entry, flight: "Future[Found[T]]", fetch: Callable[[], Found[
 def _end(entry: _Entry, flight: "Future[Found[T]]", found: Found[T] | None, error: BaseException | None) -> None:
     """Keep what a fetch has found, and tell those who wait for it. What comes after they gave it up is kept, too."""
     with _lock:
+        still = _measure_rest(entry.held) if error is not None and entry.flight is flight else 0.0
         if entry.flight is flight:
             entry.flight = None
         if found is not None:
             entry.held = found
         entry.rests_until = clock.current().now() + PAUSE
-        still = 0.0 if error is None else _measure_rest(entry.held)
-        if flight.done():
-            return
+    if still > 0:
+        _log.warning("a key could not be renewed; the old one holds for %d s more: %s", still, error)
+    with contextlib.suppress(InvalidStateError):  # nobody waits any more
         if error is None:
             flight.set_result(cast("Found[T]", found))
         else:
             flight.set_exception(error)
-    if still > 0:
-        _log.warning("a key could not be renewed; the old one holds for %d s more: %s", still, error)
 
 
 async def _wait(entry: _Entry, flight: "Future[Found[T]]", seconds: float) -> Found[T]:
