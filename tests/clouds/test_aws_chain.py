@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
+from importlib import import_module
 from pathlib import Path
 from socketserver import ThreadingTCPServer
 from typing import Any
@@ -254,7 +255,7 @@ async def test_a_server_that_hangs_holds_up_neither_the_loop_nor_a_call_that_lea
 
 def test_the_region_of_a_profile_is_read_as_botocore_reads_it(home: Home) -> None:
     """Without it: the file, its sections, quoted names, and the variables that name them."""
-    from botocore.session import Session
+    Session = import_module("botocore.session").Session  # it has no types
 
     home.write(
         config="[default]\nregion = x\ns3 =\n  max_queue_size = 1\n[profile a]\nregion=us-west-2\n"

@@ -100,7 +100,7 @@ async def get_key(name: Hashable, fetch: Callable[[], Found[T] | Awaitable[Found
             return cast(T, held.value)
         is_shared = held is None or held.expires_at != FOR_NOW
         if flight is None or now - entry.began_at >= PATIENCE or not is_shared:
-            flight, begins = Future(), True
+            flight, begins = Future[Found[Any]](), True
             if is_shared:
                 entry.flight, entry.began_at = flight, now
             for oldest in list(_entries)[:-MOST]:

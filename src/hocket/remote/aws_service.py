@@ -6,12 +6,13 @@ Credentials that were only found go to AWS's hosts, or to the address that the e
 
 import importlib.util
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, cast
 
-from pydantic import Field, SecretStr
+from pydantic import Field, InstanceOf, SecretStr
 from pydantic_core import from_json
 
 from hocket._runtime import clock
@@ -24,6 +25,7 @@ from hocket.clouds.aws import (
 )
 from hocket.clouds.aws_signature import sign_request
 from hocket.errors import AuthenticationError, InvalidInput, LLMError
+from hocket.errors.hints import excerpt
 from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.remote.endpoint import Endpoint
@@ -53,7 +55,6 @@ def _find_credentials(fields: Mapping[str, Any]) -> Mapping[str, object]:
 
 AWS_ENDPOINT = Endpoint(
     name="bedrock",
-    hosts=("amazonaws.com", "amazonaws.com.cn"),
     find_credentials=_find_credentials,
     extra="bedrock",
 )
@@ -92,8 +93,10 @@ class AWSService(RemoteService):
         *KEY_FIELDS,
     }
 
+    _local_fields: ClassVar = RemoteService._local_fields | {"credentials_profile_name"}  # pyright: ignore[reportPrivateUsage]  # as above
+
     region_name: str | None = None
-    credentials: AWSCredentials | CredentialsSource | CredentialsFunction | None = Field(
+    credentials: InstanceOf[AWSCredentials] | InstanceOf[CredentialsSource] | CredentialsFunction | None = Field(
         default=None, exclude=True, repr=False
     )
     credentials_profile_name: str | None = None
@@ -108,6 +111,8 @@ class AWSService(RemoteService):
         region = fields["region_name"] = _find_region(fields)
         if not region and not (fields.get("api_key") and fields.get("base_url")):
             raise InvalidInput("AWS has regions, and none is named: give region_name='eu-west-1', or set AWS_REGION")
+        if region and not re.fullmatch("[a-z0-9-]+", region):  # it becomes a part of the address
+            raise InvalidInput(f"the region {excerpt(region)} is none of AWS's: region_name='eu-west-1'")
         if keys := _take_keys(fields):
             fields["credentials"] = keys
         elif profile := fields.get("credentials_profile_name"):
@@ -118,10 +123,14 @@ class AWSService(RemoteService):
     def _choose_endpoint(cls, fields: Mapping[str, Any]) -> Endpoint:
         region = fields.get("region_name") or ""
         suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+        hosts = (f"{region}.{suffix}", f"{region}.vpce.{suffix}", f"{region}.api.aws") if region else ()
         addresses = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
         return replace(
             cls._endpoint,
             base_url=f"https://bedrock-runtime.{region}.{suffix}" if region else None,
+            hosts=tuple(
+                f"bedrock-runtime{kind}.{host}" for host in hosts for kind in ("", "-fips")
+            ),  # others are strangers'
             url_variable=next((name for name in addresses if os.environ.get(name)), addresses[0]),
             key_variables=() if fields.get("credentials") else ("AWS_BEARER_TOKEN_BEDROCK",),
         )
