@@ -75,8 +75,8 @@ if TYPE_CHECKING:
     from hocket.prices import Price, price_of, set_prices
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-    from hocket.providers.anthropic import ChatAnthropic
-    from hocket.providers.bedrock import ChatBedrockConverse
+    from hocket.providers.anthropic import ChatAnthropic, ChatAnthropicBedrock
+    from hocket.providers.bedrock import BedrockEmbeddings, ChatBedrockConverse
     from hocket.providers.cohere import ChatCohere, CohereEmbeddings, CohereRerank
     from hocket.providers.google import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
@@ -125,8 +125,8 @@ _ROOMS = {
     "prices": "Price price_of set_prices",
     "prompt_values": "ChatPromptValue PromptValue StringPromptValue",
     "prompts": "ChatPromptTemplate MessagesPlaceholder PromptTemplate",
-    "providers.anthropic": "ChatAnthropic",
-    "providers.bedrock": "ChatBedrockConverse",
+    "providers.anthropic": "ChatAnthropic ChatAnthropicBedrock",
+    "providers.bedrock": "BedrockEmbeddings ChatBedrockConverse",
     "providers.cohere": "ChatCohere CohereEmbeddings CohereRerank",
     "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
     "providers.mistral": "ChatMistralAI MistralAIEmbeddings",
@@ -160,9 +160,11 @@ __all__ = [
     "BaseMessage",
     "BaseRateLimiter",
     "BaseTool",
+    "BedrockEmbeddings",
     "Budget",
     "CallbackManager",
     "ChatAnthropic",
+    "ChatAnthropicBedrock",
     "ChatBedrockConverse",
     "ChatCohere",
     "ChatGeneration",

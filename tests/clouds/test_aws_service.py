@@ -119,7 +119,8 @@ def test_the_address_is_looked_for_in_order(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://own.example")
     assert ChatTiny(api_key="k", **REGION).base_url == "http://own.example"
     assert ChatTiny(api_key="k", base_url="http://a.example").base_url == "http://a.example"
-    assert ChatTiny(api_key="k", endpoint_url="http://a.example", **REGION).base_url == "http://a.example"
+    other_name: dict[str, Any] = {"endpoint_url": "http://a.example"}
+    assert ChatTiny(api_key="k", **other_name, **REGION).base_url == "http://a.example"
 
 
 @pytest.mark.parametrize(

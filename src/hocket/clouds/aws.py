@@ -101,8 +101,9 @@ class CredentialsSource:
 
     @property
     def _name(self) -> tuple[object, ...]:
-        if self.given is not None:
-            return ("aws", self.given if isinstance(self.given, Hashable) else id(self.given))
+        given: object = self.given
+        if given is not None:
+            return ("aws", given if isinstance(given, Hashable) else id(given))
         profile = self.profile or _find_profile(os.environ)
         return ("aws", profile, *map(os.environ.get, ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")))
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, cast
+from urllib.parse import quote
 
 from pydantic import Field, InstanceOf, SecretStr
 from pydantic_core import from_json
@@ -28,7 +29,7 @@ from hocket.errors import AuthenticationError, InvalidInput, LLMError
 from hocket.errors.hints import excerpt
 from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.remote.endpoint import Endpoint
+from hocket.remote.endpoint import Endpoint, Headers
 from hocket.remote.options import rename_fields
 from hocket.remote.service import RemoteService
 
@@ -87,6 +88,9 @@ class AWSService(RemoteService):
     _signing_name: ClassVar[str] = "bedrock"
     """The name that the service signs by."""
 
+    _models_path: ClassVar[str] = "foundation-models"
+    """What lists the models of Bedrock."""
+
     _unkeyed: ClassVar[frozenset[str]] = RemoteService._unkeyed | {  # pyright: ignore[reportPrivateUsage]  # its own class
         "credentials",
         "credentials_profile_name",
@@ -134,6 +138,19 @@ class AWSService(RemoteService):
             url_variable=next((name for name in addresses if os.environ.get(name)), addresses[0]),
             key_variables=() if fields.get("credentials") else ("AWS_BEARER_TOKEN_BEDROCK",),
         )
+
+    async def alist_models(self) -> list[str]:
+        """Return the names of the models that the region offers, in its order. Inference profiles are not among them.
+
+        Raises:
+            LLMError: the server failed or refused, could not be reached, or gave no such list.
+        """
+        url = self._url(self._models_path).replace("://bedrock-runtime.", "://bedrock.", 1)
+        return await self._fetch_names_at(url, "modelSummaries", "modelId")
+
+    def _ask(self, model: str, verb: str, body: Mapping[str, object], headers: Headers | None = None) -> HTTPRequest:
+        """Return the request that has a model of Bedrock's do something, such as ``invoke``."""
+        return self._post(self._url(f"model/{quote(model, safe='')}/{verb}"), body, headers)
 
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         if self.credentials is None:
