@@ -42,5 +42,5 @@ PROVIDERS = {
     "google": Provider(GoogleFormat(), ChatGoogleGenerativeAI),
     "mistral": Provider(MistralFormat(), ChatMistralAI),
     "cohere": Provider(CohereFormat(), ChatCohere),
-    "bedrock": Provider(BedrockFormat(), ChatBedrockConverse),
+    "bedrock": Provider(BedrockFormat(), functools.partial(ChatBedrockConverse, region_name="eu-west-1")),
 }

@@ -7,7 +7,7 @@ either of its two forms, becomes an event called ``error``, as other formats hav
 
 from collections.abc import Mapping
 from functools import lru_cache
-from struct import unpack_from
+from struct import pack, unpack_from
 from typing import cast
 from zlib import crc32
 
@@ -18,7 +18,7 @@ from hocket.errors import InvalidReply
 from hocket.http.json_size import check_json_size
 from hocket.http.sse import ServerSentEvent
 
-__all__ = ["AWSEventStream"]
+__all__ = ["AWSEventStream", "write_message"]
 
 MAX_HEADERS = 128 * 2**10
 MAX_PAYLOAD = 24 * 2**20
@@ -39,34 +39,45 @@ class AWSEventStream:
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Return the events that end in ``data``, the next piece of the body.
+        """Return the events that end in ``data``, the next piece of the body. Raises as `split`."""
+        return [_read_event(_read_headers(headers), payload) for headers, payload in self.split(data)]
+
+    def split(self, data: bytes) -> list[tuple[bytes, bytes]]:
+        """Return the headers and payloads, as they came, of the messages that end in ``data``.
 
         Raises:
             InvalidReply: a checksum differs, a length cannot be, or the body is no such stream. It cannot be read further.
         """
         rest, at = self._rest, 0
         rest += data
-        events: list[ServerSentEvent] = []
+        messages: list[tuple[bytes, bytes]] = []
         while len(rest) - at >= FRAME:
             total, header_size, checksum = unpack_from(">III", rest, at)
             if crc32(rest[at : at + 8]) != checksum:
-                raise _damaged("the checksum of a message's lengths differs", rest[at:])
+                raise _make_error("the checksum of a message's lengths differs", rest[at:])
             if header_size > MAX_HEADERS or not 0 <= total - header_size - FRAME <= MAX_PAYLOAD:
                 sizes = f"a message of {total:,} bytes has {header_size:,} bytes of headers"
-                raise _damaged(f"{sizes} (at most {MAX_HEADERS >> 10} KiB, and {MAX_PAYLOAD >> 20} MiB of payload)")
+                raise _make_error(f"{sizes} (at most {MAX_HEADERS >> 10} KiB, and {MAX_PAYLOAD >> 20} MiB of payload)")
             if len(rest) - at < total:
                 break
             message = bytes(rest[at : at + total])
             if crc32(message[:-4]) != unpack_from(">I", message, total - 4)[0]:
-                raise _damaged("the checksum of a message differs")
+                raise _make_error("the checksum of a message differs")
             split = 12 + header_size
-            events.append(_read_event(_read_headers(message[12:split]), message[split:-4]))
+            messages.append((message[12:split], message[split:-4]))
             at += total
         del rest[:at]
-        return events
+        return messages
 
 
-def _damaged(what: str, start: bytes | bytearray = b"") -> InvalidReply:
+def write_message(headers: bytes, payload: bytes) -> bytes:
+    """Return a message with its lengths and checksums."""
+    lengths = pack(">II", FRAME + len(headers) + len(payload), len(headers))
+    message = lengths + pack(">I", crc32(lengths)) + headers + payload
+    return message + pack(">I", crc32(message))
+
+
+def _make_error(what: str, start: bytes | bytearray = b"") -> InvalidReply:
     seen = f"; it goes on with {redact(start[:200].decode(errors='replace'))!r}" if start else ""
     return InvalidReply(f"the event stream is damaged: {what}{seen}")
 
@@ -88,9 +99,9 @@ def _read_headers(data: bytes) -> Mapping[str, str]:
                 headers[name] = data[at : at + size].decode()
             at += size
     except Exception as error:
-        raise _damaged("the headers of a message cannot be read") from error
+        raise _make_error("the headers of a message cannot be read") from error
     if at != len(data):
-        raise _damaged("a header is longer than the headers of its message")
+        raise _make_error("a header is longer than the headers of its message")
     return headers
 
 

@@ -42,7 +42,7 @@ SKEW = 240.0
 """Seconds that a clock may be wrong before an error says so; AWS takes 300."""
 
 _CLOCK_WORDS = ("InvalidSignatureException", "SignatureDoesNotMatch", "RequestExpired", "RequestTimeTooSkewed")
-_PASSING = ("ModelErrorException",)  # its 424 is the model's fault, and not a request's
+_PASSING = ("ModelErrorException", "ModelStreamErrorException")  # their 424 is the model's fault, and not a request's
 _EXPIRED = ("ExpiredToken", "ExpiredTokenException")
 
 

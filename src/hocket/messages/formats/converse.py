@@ -138,7 +138,7 @@ def _write_reasoning(block: Block) -> Fields:
     return {"reasoningContent": {"reasoningText": said}}
 
 
-def _cited(native: Native) -> list[ContentBlock] | None:
+def _read_cited(native: Native) -> list[ContentBlock] | None:
     """Text with citations. In a stream they come by themselves, behind the text."""
     if (said := mapping_at(native, "citationsContent")) is None:
         return None
@@ -178,7 +178,7 @@ FORMAT = ProviderFormat(
         "toolUse": _tool_use,
         "toolResult": _tool_result,
         "reasoningContent": _reasoning,
-        "citationsContent": _cited,
+        "citationsContent": _read_cited,
     },
     writes={"converse": write_each(_WRITERS, "a message of Amazon's Converse API")},
 )

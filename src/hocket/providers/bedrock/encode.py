@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pydantic_core import to_json
 
-from hocket.errors import InvalidInput, Unsupported
+from hocket.errors import InvalidInput
 from hocket.language_models.options import collect_options
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields, FieldsView
-from hocket.providers.anthropic.encode import encode_thinking
-from hocket.providers.anthropic.options import AnthropicOptions
 from hocket.providers.bedrock.content import CACHE_POINT, encode_content, make_point
 from hocket.providers.bedrock.options import BedrockOptions
 from hocket.providers.bedrock.tools import encode_tools
+from hocket.remote.claude_effort import encode_effort
+from hocket.remote.options import read_schema_form
 from hocket.remote.turns import join_turns, split_instructions
 
 __all__ = ["encode_conversation", "encode_request", "is_anthropic"]
@@ -57,9 +57,8 @@ def encode_request(
     inference = {word: values[name] for name, word in _INFERENCE.items() if name in values}
     further: Fields = {} if options.top_k is None else {"top_k": options.top_k}
     if options.reasoning_effort is not None:
-        wanted = AnthropicOptions(model=options.model, reasoning_effort=options.reasoning_effort)
         max_tokens = choose_max_tokens()
-        further |= encode_thinking(wanted, max_tokens)
+        further |= encode_effort(options.reasoning_effort, options.model, max_tokens)
         if "budget_tokens" in further.get("thinking", {}):
             inference["maxTokens"] = max_tokens
     further |= options.additional_model_request_fields or {}
@@ -128,14 +127,7 @@ def _fit_document(block: FieldsView, seen: set[str]) -> Fields:
 
 
 def _encode_format(form: FieldsView) -> Fields:
-    if form.get("type") != "json_schema":
-        raise Unsupported(
-            f"an answer of the form {form.get('type')!r} cannot be asked for: the API takes a JSON schema; use "
-            "with_structured_output(schema)",
-            options=("response_format",),
-            provider="bedrock",
-        )
-    said = form.get("json_schema", form)
+    said = read_schema_form(form, "bedrock")
     named = {name: said[name] for name in ("name", "description") if said.get(name)}
     schema = {**named, "schema": to_json(said["schema"]).decode()}
     return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}

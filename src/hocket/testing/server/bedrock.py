@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from struct import pack
 from typing import ClassVar
-from zlib import crc32
 
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
+from hocket.http.event_stream import write_message
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body
@@ -45,9 +45,7 @@ def write_frame(document: object, kind: str, message_type: str = "event") -> byt
         b"%c%b\x07%b%b" % (len(name), name.encode(), pack(">H", len(value)), value.encode())
         for name, value in said.items()
     )
-    lengths = pack(">II", 16 + len(headers) + len(payload), len(headers))
-    message = lengths + pack(">I", crc32(lengths)) + headers + payload
-    return message + pack(">I", crc32(message))
+    return write_message(headers, payload)
 
 
 class BedrockFormat(Format):
