@@ -122,10 +122,10 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
         return self._post(self._url("v1/messages"), body, self._make_headers(options))
 
     @property
-    def _relay_format(self) -> RelayFormat:
+    def _relay_format(self) -> RelayFormat | None:
         return RELAY_FORMAT
 
-    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI | None":
         from hocket.providers.anthropic.batches import AnthropicBatches  # live calls need none of it
 
         return AnthropicBatches(request)
