@@ -101,9 +101,9 @@ class CredentialsSource:
 
     @property
     def _name(self) -> tuple[object, ...]:
-        given: object = self.given
-        if given is not None:
-            return ("aws", given if isinstance(given, Hashable) else id(given))
+        given = self.given
+        if given is not None:  # an object of the user's need not be hashable
+            return ("aws", given if isinstance(given, Hashable) else id(given))  # pyright: ignore[reportUnnecessaryIsInstance]
         profile = self.profile or _find_profile(os.environ)
         return ("aws", profile, *map(os.environ.get, ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")))
 

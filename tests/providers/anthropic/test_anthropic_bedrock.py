@@ -9,8 +9,8 @@ import pytest
 from pydantic_core import to_json
 
 from hocket.clouds import AWSCredentials
-from hocket.errors import InvalidReply, LLMError, ProviderUnavailable, RateLimitError, StreamTruncated, Unsupported
-from hocket.http.request import HTTPReply
+from hocket.errors import InvalidReply, LLMError, ProviderUnavailable, RateLimitError, StreamTruncated
+from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.simple import generate_from_stream
 from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic, ChatAnthropicBedrock
@@ -70,8 +70,7 @@ async def test_a_conversation_goes_on_with_it_and_back() -> None:
         async with model.astream(ASKED, tools=[TOOL]) as stream:
             pieces = [chunk async for chunk in stream]
         assert await model.aget_num_tokens_from_messages(ASKED, [TOOL], exact=True) == 3
-        with pytest.raises(Unsupported, match="batch"):
-            await model.abatch(["Hi"], via="provider")
+        assert model._batch_api(HTTPRequest("POST", server.url, {})) is None and model._relay_format is None
     assert isinstance(whole, AIMessage) and len(pieces) > 3
     assert whole.tool_calls == stream.message.tool_calls == [{**calls[0], "type": "tool_call"}]
     assert whole.response_metadata["model_provider"] == "anthropic" and whole.response_metadata["model_name"] == NAME

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -85,7 +85,7 @@ class BedrockEmbeddings(AWSService, RemoteEmbeddings):
     def _decode(self, reply: HTTPReply) -> EmbeddingResult:
         def read(data: FieldsView) -> EmbeddingResult:
             made: Any = data["embeddings"] if "embeddings" in data else [data["embedding"]]
-            vectors: Sequence[Sequence[float]] = made["float"] if "float" in made else made  # older ones: bare
+            vectors = cast("Sequence[Sequence[float]]", made if isinstance(made, list) else made["float"])
             count = count_of(data.get("inputTextTokenCount"))
             if count is None and (told := reply.headers.get(COUNT, "")).isdecimal():
                 count = int(told)
