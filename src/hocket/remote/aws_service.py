@@ -168,10 +168,8 @@ class AWSService(RemoteService):
 
     def _read_failure(self, reply: HTTPReply, secrets: Sequence[str]) -> LLMError:
         """Return the error of a reply whose kind stands in a header, ``x-amzn-errortype: KindException:http://...``."""
-        kind = reply.headers.get("x-amzn-errortype", "").partition(":")[0]
-        error = classify_error(
-            reply.status, reply.headers, _write_body(kind, reply.content), provider=self._provider, secrets=secrets
-        )
+        kind, body = _read_body(reply)
+        error = classify_error(reply.status, reply.headers, body, provider=self._provider, secrets=secrets)
         if kind in _PASSING:
             error.retryable = True
         elif kind in _EXPIRED and self.credentials is not None:
@@ -218,16 +216,19 @@ def _find_region(fields: Mapping[str, Any]) -> str | None:
     return named or find_profile_region(fields.get("credentials_profile_name"), os.environ)
 
 
-def _write_body(kind: str, content: bytes) -> object:
-    """Return the body of an error with its kind in it, in a form that `classify_error` reads."""
+def _read_body(reply: HTTPReply) -> tuple[str, object]:
+    """Return the kind of an error, and its body with the kind in it, in a form that `classify_error` reads."""
     try:
-        data: object = from_json(content)
+        data: object = from_json(reply.content)
     except ValueError:
         data = None
-    if not isinstance(data, Mapping):
-        return {"error": {"type": kind, "message": content.decode(errors="replace")}} if kind else content
-    fields = cast("Mapping[str, object]", data)
-    return {"error": {"type": kind, "message": fields.get("message") or fields.get("Message") or ""}}
+    fields: Mapping[str, object] = cast("Mapping[str, object]", data) if isinstance(data, Mapping) else {}
+    said = reply.headers.get("x-amzn-errortype") or str(fields.get("__type") or "")
+    kind = said.partition(":")[0].rpartition("#")[2]
+    if not kind and not fields:
+        return kind, reply.content
+    text = fields.get("message") or fields.get("Message")
+    return kind, {"error": {"type": kind, "message": text or reply.content.decode(errors="replace")}}
 
 
 def _compute_skew(headers: Mapping[str, str]) -> float:

@@ -1,20 +1,29 @@
 """What Bedrock says, read as a message: whole and streamed alike, cut anywhere, with errors in between."""
 
+import json
+import random
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from pydantic_core import to_json
 
 from hocket import errors
-from hocket.errors import LLMError, StreamTruncated
+from hocket.errors import HocketError, LLMError, StreamTruncated
+from hocket.http import ServerSentEvent
+from hocket.http.event_stream import AWSEventStream
 from hocket.http.request import HTTPReply
 from hocket.language_models.simple import generate_from_stream
+from hocket.load import dumps
 from hocket.messages import AIMessage, HumanMessage
 from hocket.providers.bedrock import ChatBedrockConverse
 from hocket.providers.bedrock.decode import FINISHES, decode_reply
 from hocket.providers.bedrock.stream import ConverseDecoder
 from hocket.testing.server import write_frame
+from tests.kit.odd_values import spoil
+
+ASKING = ChatBedrockConverse(model="m", region_name="eu-west-1", api_key="k")
 
 USAGE = {"inputTokens": 9, "outputTokens": 5, "totalTokens": 24, "cacheReadInputTokens": 7, "cacheWriteInputTokens": 3}
 CITATION = {
@@ -161,10 +170,9 @@ def test_a_whole_reply_and_a_streamed_one_are_the_same_message() -> None:
 
 
 def test_a_streamed_reply_goes_back_as_a_whole_one_does() -> None:
-    model = ChatBedrockConverse(model="m", region_name="eu-west-1", api_key="k")
     talk = BLOCKS[:3]
     frames = [*TALK[:11], *end()]
-    bodies = [model.render([HumanMessage("q"), reply]).json for reply in (read_whole(talk), read_stream(frames))]
+    bodies = [ASKING.render([HumanMessage("q"), reply]).json for reply in (read_whole(talk), read_stream(frames))]
     assert bodies[0] == bodies[1] and bodies[0]["messages"][1]["content"] == talk
 
 
@@ -245,3 +253,36 @@ def test_an_exception_in_a_stream_has_its_error(kind: str, text: str, error: typ
         list(decoder.feed(write_frame({"message": text}, kind, "exception")))
     assert type(caught.value) is error
     assert (caught.value.retryable, caught.value.provider_code, caught.value.provider) == (retryable, kind, "bedrock")
+
+
+def use(message: AIMessage) -> None:
+    """Look at a message in all the ways there are, store it, and go on with it."""
+    assert isinstance(message.text, str) and isinstance(message.content_blocks, list)
+    assert dumps(message) and message.pretty_repr()
+    with suppress(HocketError):
+        ASKING.render([HumanMessage("a"), message, HumanMessage("b")])
+
+
+def test_odd_values_are_read_or_refused() -> None:
+    """Whatever is of another type than the API says, whole and streamed: a message that can be used, or hocket's error."""
+    draw = random.Random(1)
+    events = [*AWSEventStream().feed(b"".join([*TALK[:-2], delta(8, citation=CITATION), *TALK[-2:]]))]
+    for at, event in enumerate(events):
+        for data in spoil(json.loads(event.data), draw, 12):
+            spoilt = write_frame(data, event.event)
+            with suppress(HocketError):
+                use(read_stream([*map(reframe, events[:at]), spoilt, *map(reframe, events[at + 1 :])], 10_000))
+    cited = {"citationsContent": {"content": [{"text": "a"}], "citations": [CITATION]}}
+    usage = {**USAGE, "cacheDetails": [{"ttl": "5m", "inputTokens": 1}]}
+    whole = {"output": {"message": {"content": [*BLOCKS, cited]}}, "stopReason": "end_turn", "usage": usage}
+    for data in [copy for _ in range(20) for copy in spoil(whole, draw, 12)]:
+        try:
+            message = decode_reply(HTTPReply(200, {}, to_json(data))).generations[0].message
+        except HocketError:
+            continue
+        assert isinstance(message, AIMessage)
+        use(message)
+
+
+def reframe(event: ServerSentEvent) -> bytes:
+    return write_frame(event.data, event.event)

@@ -68,6 +68,10 @@ class ChatBedrockConverse(AWSService, BedrockOptions, RemoteChatModel):
         can = (self.profile or {}).get("structured_output", False)
         return ("json_schema", "function_calling") if can else ("function_calling", "json_schema")
 
+    @property
+    def _takes_back(self) -> frozenset[str]:
+        return frozenset({"reasoning", "non_standard"})  # what ran on the server goes back in its own words alone
+
     def _is_native(self, part: FieldsView) -> bool:
         return is_native(part)
 
