@@ -75,9 +75,14 @@ if TYPE_CHECKING:
     from hocket.prices import Price, price_of, set_prices
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-    from hocket.providers.anthropic import ChatAnthropic
+    from hocket.providers.anthropic import ChatAnthropic, ChatAnthropicVertex
     from hocket.providers.cohere import ChatCohere, CohereEmbeddings, CohereRerank
-    from hocket.providers.google import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
+    from hocket.providers.google import (
+        ChatGoogleGenerativeAI,
+        ChatVertexAI,
+        GoogleGenerativeAIEmbeddings,
+        VertexAIEmbeddings,
+    )
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
     from hocket.providers.ollama import ChatOllama, OllamaEmbeddings
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
@@ -124,9 +129,9 @@ _ROOMS = {
     "prices": "Price price_of set_prices",
     "prompt_values": "ChatPromptValue PromptValue StringPromptValue",
     "prompts": "ChatPromptTemplate MessagesPlaceholder PromptTemplate",
-    "providers.anthropic": "ChatAnthropic",
+    "providers.anthropic": "ChatAnthropic ChatAnthropicVertex",
     "providers.cohere": "ChatCohere CohereEmbeddings CohereRerank",
-    "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
+    "providers.google": "ChatGoogleGenerativeAI ChatVertexAI GoogleGenerativeAIEmbeddings VertexAIEmbeddings",
     "providers.mistral": "ChatMistralAI MistralAIEmbeddings",
     "providers.ollama": "ChatOllama OllamaEmbeddings",
     "providers.openai": "ChatOpenAI OpenAI OpenAIEmbeddings",
@@ -161,6 +166,7 @@ __all__ = [
     "Budget",
     "CallbackManager",
     "ChatAnthropic",
+    "ChatAnthropicVertex",
     "ChatCohere",
     "ChatGeneration",
     "ChatGenerationChunk",
@@ -173,6 +179,7 @@ __all__ = [
     "ChatPromptValue",
     "ChatResult",
     "ChatStream",
+    "ChatVertexAI",
     "CohereEmbeddings",
     "CohereRerank",
     "Collector",
@@ -221,6 +228,7 @@ __all__ = [
     "Timeout",
     "ToolMessage",
     "UsageMetadataCallbackHandler",
+    "VertexAIEmbeddings",
     "aindex",
     "arun_batch",
     "arun_tool_calls",

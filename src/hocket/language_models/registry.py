@@ -41,8 +41,6 @@ _ALIASES = {
 _ROUNDABOUT = {
     "bedrock": "Bedrock wants requests signed: use openai:MODEL with the base_url of its OpenAI-compatible endpoint and a "
     "Bedrock API key, or a gateway",
-    "google_vertexai": "Vertex AI wants OAuth tokens: use openai:MODEL with the base_url of its OpenAI-compatible endpoint "
-    "and a function that returns a token as api_key, or google:MODEL with a key of Google AI Studio",
 }
 
 # How a model's own name tells its provider, for those who leave it out. Also of providers that are not installed: to

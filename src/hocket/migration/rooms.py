@@ -63,6 +63,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
     "langchain_anthropic": ("providers.anthropic",),
     "langchain_cohere": ("providers.cohere",),
     "langchain_google_genai": ("providers.google",),
+    "langchain_google_vertexai": ("providers.google", "providers.anthropic"),
     "langchain_mistralai": ("providers.mistral",),
     "langchain_ollama": ("providers.ollama",),
     "langchain_openai": ("providers.openai",),
