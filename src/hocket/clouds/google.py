@@ -154,7 +154,7 @@ def _fetch(source: GoogleTokenSource) -> Found[GoogleToken]:
         if not credentials.token or ends < clock.current().time() + RENEW_AHEAD:
             credentials.refresh(request)
             ends = _find_end(credentials)
-    except (errors.GoogleAuthError, OSError, ValueError, ImportError) as error:
+    except Exception as error:  # google-auth reads what it gets as it should be
         raise AuthenticationError(
             f"Google gives no token ({type(error).__name__}: {error}): give credentials=..., or log in by `gcloud auth "
             "application-default login`"
