@@ -40,7 +40,6 @@ async def _get_token(scope: str) -> str:
 def _fetch(scope: str) -> Found[str]:
     """Return a new token. It blocks."""
     try:
-        errors: Any = import_module("azure.core.exceptions")
         identity: Any = import_module("azure.identity")
     except ImportError as error:
         raise AuthenticationError(
@@ -50,6 +49,6 @@ def _fetch(scope: str) -> Found[str]:
     try:
         with identity.DefaultAzureCredential() as credential:
             token = credential.get_token(scope)
-    except (errors.AzureError, OSError, ValueError) as error:
+    except Exception as error:  # its errors, and what odd answers make of it
         raise AuthenticationError(f"Azure gives no token ({type(error).__name__}: {error})") from error
     return Found(token.token, float(token.expires_on))
