@@ -32,8 +32,6 @@ KEYS: dict[str, Any] = {
 }
 HOME = "https://bedrock-runtime.eu-west-1.amazonaws.com"
 
-pytestmark = pytest.mark.usefixtures("clean_aws")
-
 
 class TinyOptions(ChatOptions):
     """All that models share."""

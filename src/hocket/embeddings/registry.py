@@ -17,6 +17,8 @@ _ALIASES = {
     "gemini": "google",
     "google_genai": "google",
     "mistralai": "mistral",
+    "vertex": "google_vertexai",
+    "vertexai": "google_vertexai",
 }
 _points = {point.name: point for point in entry_points(group=_GROUP)}  # read now: it looks at the disk
 
