@@ -183,14 +183,14 @@ CASES: dict[str, tuple[Callable[..., None], tuple[Any, ...], str]] = {
     "process: no JSON": (
         use_process,
         ("<html>",),
-        "failed .*shared-credentials-file: nothing; .*custom-process: JSONDecode",
+        "failed \\(nothing from env, .*shared-credentials-file.*; custom-process: JSONDecode",
     ),
     "process: expired": (use_process, ({**PROCESS, "Expiration": "2020-01-01T00:00:00Z"},), "still expired"),
     "process: form": (use_process, ({"Version": 7},), "custom-process: .*Unsupported version '7'"),
-    "machine: away": (use_imds, (404, 404), "has no credentials .*container-role: nothing; iam-role: nothing"),
-    "machine: no role": (use_imds, (404,), "iam-role: nothing"),
-    "machine: a page": (use_imds, (b"<html>",), "iam-role: nothing"),
-    "machine: failure": (use_imds, ({"Code": "Failed", "Message": "no"},), "iam-role: nothing"),
+    "machine: away": (use_imds, (404, 404), "has no credentials .*container-role, iam-role"),
+    "machine: no role": (use_imds, (404,), r"nothing from .*, iam-role\): set AWS_"),
+    "machine: a page": (use_imds, (b"<html>",), r"nothing from .*, iam-role\): set AWS_"),
+    "machine: failure": (use_imds, ({"Code": "Failed", "Message": "no"},), r"nothing from .*, iam-role\): set AWS_"),
     "container: no key": (use_container, ({"Token": "t1"},), "container-role: KeyError: 'AccessKeyId'"),
     "container: expired": (use_container, (EXPIRED,), "container-role: RuntimeError: .*still expired"),
     "container: no time": (use_container, ({**SESSION, "Expiration": "soon"},), "container-role: "),
@@ -224,9 +224,7 @@ async def test_the_error_says_what_each_link_of_the_chain_said(case: str, home: 
 
 async def test_the_error_says_what_is_missing_or_damaged(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """No credentials at all, a file that cannot be read, and no botocore."""
-    with pytest.raises(
-        AuthenticationError, match=r"env: nothing; assume-role: nothing; .*iam-role: nothing\): set AWS_"
-    ):
+    with pytest.raises(AuthenticationError, match=r"nothing from env, assume-role, .*, iam-role\): set AWS_"):
         await CredentialsSource().get()
     home.write(config="[default\nregion")
     with pytest.raises(AuthenticationError, match="ConfigParseError: Unable to parse config file"):

@@ -215,9 +215,9 @@ async def test_each_attempt_is_signed_anew_and_a_given_key_is_a_bearer() -> None
         asked.append(1)
         return AWSCredentials(f"AKIA{len(asked)}", "s", f"t{len(asked)}")
 
-    retry = RetryPolicy(max_attempts=2)
+    retry = RetryPolicy(max_attempts=2, first_pause=0)
     async with serve(OpenAIFormat(), [Status(503), Body({}), Body({})]) as server:
-        with virtual_clock():
+        with virtual_clock(autojump=False):
             await ChatTiny(base_url=server.url, credentials=ask, retry=retry, **REGION).ainvoke("Hi")
         await ChatTiny(base_url=server.url, api_key="given-key").ainvoke("Hi")
     first, second, third = (request.headers for request in server.requests)
@@ -239,8 +239,10 @@ async def test_keys_that_have_expired_are_asked_for_once_more() -> None:
     """Where somebody can be asked; and no error repeats them."""
     for credentials, times in ((give, 2), (give(), 1)):
         async with serve(OpenAIFormat(), refuse("ExpiredTokenException", 403)) as server:
-            model = ChatTiny(base_url=server.url, credentials=credentials, retry=RetryPolicy(max_attempts=5), **REGION)
-            with virtual_clock(), pytest.raises(AuthenticationError) as caught:
+            model = ChatTiny(
+                base_url=server.url, credentials=credentials, retry=RetryPolicy(max_attempts=5, first_pause=0), **REGION
+            )
+            with virtual_clock(autojump=False), pytest.raises(AuthenticationError) as caught:
                 await model.ainvoke("Hi")
         assert len(server.requests) == times
         assert not isinstance(caught.value, PermissionDenied)
@@ -256,7 +258,7 @@ async def test_an_error_says_by_how_much_the_clock_is_wrong() -> None:
     }
     for date, told in cases.items():
         async with serve(OpenAIFormat(), refuse("InvalidSignatureException", 403, date=date)) as server:
-            with virtual_clock(), pytest.raises(LLMError) as caught:
+            with virtual_clock(autojump=False), pytest.raises(LLMError) as caught:
                 await ChatTiny(base_url=server.url, credentials=give, **REGION).ainvoke("Hi")
         assert isinstance(caught.value, AuthenticationError)
         assert ("this machine's clock" in str(caught.value)) == (told is not None) and (told or "") in str(caught.value)

@@ -63,7 +63,10 @@ def test_a_model_class_with_its_type_of_answer_is_the_class_itself() -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_provider_loads_no_other(provider: str) -> None:
-    """Making a provider's chat model loads nothing of another provider's folder."""
+    """Making a provider's chat model loads nothing of another provider's folder, nor of a cloud that it does not ask.
+
+    No cloud's own library is loaded by any.
+    """
     code = f"""
 import sys
 import hocket.providers.{provider} as room
@@ -72,9 +75,12 @@ kind = getattr(room, next(name for name in room.__all__ if name.startswith("Chat
 given = {{"api_key": "k", "region_name": "eu-west-1"}}
 kind(model="m", **{{name: given[name] for name in given if name in kind.model_fields}})
 print(*sorted({{name.split(".")[2] for name in sys.modules if name.startswith("hocket.providers.")}}))
+clouds = ("hocket.clouds", "hocket.remote.aws_service", "hocket.remote.google_cloud_service")
+print(any(name.startswith(clouds) for name in sys.modules))
+print(any(name.startswith(("botocore", "boto3", "google.", "azure")) for name in sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [provider]
+    assert done.stdout.split() == [provider, str(provider == "bedrock"), "False"]
 
 
 def test_the_table_of_providers_makes_no_model_that_has_nobody_to_ask() -> None:

@@ -210,8 +210,27 @@ async def test_making_a_model_does_not_block_the_loop() -> None:
     assert init_chat_model("openai:gpt-5.2", api_key="none")._llm_type == "openai-chat"
 
 
-@pytest.mark.parametrize("name", ["google_vertexai:m", "vertexai:m"])
-def test_roads_that_need_signing_say_the_way_round(name: str) -> None:
-    """Who asks for a cloud's own road to a model is told which address and key to use instead."""
-    with pytest.raises(UnknownModel, match=r"OpenAI-compatible endpoint .*docs/providers.md"):
-        init_chat_model(name)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "anthropic.claude-x-v1:0",
+        "eu.anthropic.claude-x-v1:0",
+        "us.deepseek.r1-v1:0",
+        "global.amazon.nova-2-lite-v1:0",
+        "arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-x-v1:0",
+        "bedrock_converse:openai.gpt-oss-120b-1:0",
+        "aws:m",
+    ],
+)
+def test_names_of_bedrocks_models_lead_there(name: str) -> None:
+    """Those of inference profiles and ARNs, too: the colon in them parts no provider off."""
+    model: Any = init_chat_model(name, region_name="eu-west-1", api_key="k")
+    assert type(model).__name__ == "ChatBedrockConverse"
+    assert model.model == name.removeprefix("bedrock_converse:").removeprefix("aws:")
+
+
+def test_clouds_have_providers_of_their_own_for_anthropics_api() -> None:
+    """By LangChain's names."""
+    model = init_chat_model("anthropic_bedrock:eu.anthropic.claude-x-v1:0", region_name="eu-west-1", api_key="k")
+    assert type(model).__name__ == "ChatAnthropicBedrock"
+    assert {"google_vertexai", "google_anthropic_vertex"} <= {*list_providers()}

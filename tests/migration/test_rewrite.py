@@ -144,6 +144,36 @@ def test_the_model_that_langchain_asks_where_none_is_named(call: str, after: str
     assert findings("from langchain_cohere import ChatCohere\nChatCohere()\n") == [(2, "left", "ChatCohere(...)")]
 
 
+def test_models_of_the_clouds_move_with_what_they_are_given() -> None:
+    """Of Amazon's and Google's packages, and of their modules; the older chat model of Amazon's asks Converse now."""
+    before = """\
+        from langchain_aws import ChatAnthropicBedrock, ChatBedrock, ChatBedrockConverse
+        from langchain_aws.embeddings import BedrockEmbeddings
+        from langchain_google_vertexai import ChatVertexAI, VertexAIEmbeddings
+        from langchain_google_vertexai.model_garden import ChatAnthropicVertex
+        from langchain_community.chat_models import BedrockChat
+        ChatBedrockConverse(model_id="m", region_name="eu-west-1", credentials_profile_name="shop", endpoint_url="u")
+        ChatBedrock(model_id="m", model_kwargs={"temperature": 0}, max_retries=2)
+        BedrockEmbeddings(model_id="m")
+        ChatAnthropicVertex(model_name="m", project="p", location="l")
+    """
+    after = """\
+        from hocket.providers.anthropic import ChatAnthropicBedrock
+        from hocket.providers.bedrock import ChatBedrockConverse as ChatBedrock, ChatBedrockConverse
+        from hocket.providers.bedrock import BedrockEmbeddings
+        from hocket.providers.google import ChatVertexAI, VertexAIEmbeddings
+        from hocket.providers.anthropic import ChatAnthropicVertex
+        from hocket.providers.bedrock import ChatBedrockConverse as BedrockChat
+        ChatBedrockConverse(model="m", region_name="eu-west-1", credentials_profile_name="shop", base_url="u")
+        ChatBedrock(model="m", temperature=0, retry=3)
+        BedrockEmbeddings(model="m")
+        ChatAnthropicVertex(model="m", project="p", location="l")
+    """
+    assert rewrite(before) == textwrap.dedent(after)
+    assert findings(before) == []
+    assert findings("from langchain_aws import BedrockLLM\n") == [(1, "left", "langchain_aws.BedrockLLM")]
+
+
 def test_azure_is_a_dialect() -> None:
     """Its embeddings and text models are OpenAI's here; a version of the API goes into each request's query."""
     arguments = (

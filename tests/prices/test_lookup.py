@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from types import ModuleType
 
 import pytest
@@ -199,6 +200,17 @@ class TestPackage:
         before, now = (packaged._read_prices(model, moment) for moment in (datetime(2026, 9, 1, tzinfo=UTC), _NOW))
         assert before is not None and before.batch is None
         assert now is not None and now.batch == now.halve()
+
+    def test_what_bedrock_calls_its_models_has_its_prices(self) -> None:
+        """They differ by region; a model of Anthropic's has them behind its own API, too, and where no provider is named."""
+        name = "anthropic.claude-sonnet-4-5-20250929-v1:0"
+        there, here = price_of(f"global.{name}", "bedrock"), price_of(f"eu.{name}", "bedrock")
+        assert there is not None and here is not None and here.input == there.input * Decimal("1.1")
+        assert here == price_of(f"eu.{name}", "anthropic") == price_of(f"eu.{name}")
+        assert here == price_of(f"arn:aws:bedrock:eu-west-1:1:inference-profile/eu.{name}", "bedrock")
+        for model in ("amazon.nova-pro-v1:0", "amazon.titan-embed-text-v2:0"):
+            assert price_of(model, "bedrock") is not None and price_of(model, "anthropic") is None
+        assert price_of("claude-sonnet-4-5@20250929", "google_vertexai") is not None
 
     @pytest.mark.parametrize(
         ("name", "in_a_batch"),

@@ -43,6 +43,12 @@ def test_the_windows_of_models_of_old(window: int, model: str) -> None:
         ("claude-sonnet-4-20250514", "anthropic", "claude-sonnet-4"),
         ("claude-sonnet-4@20250514", "vertex", "claude-sonnet-4"),
         ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock", "claude-sonnet-4-5"),
+        ("eu.anthropic.claude-sonnet-4-5-v1:0", "bedrock", "claude-sonnet-4-5"),
+        (
+            "arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-sonnet-4-5-v1:0",
+            None,
+            "claude-sonnet-4-5",
+        ),
         ("claude-3-5-sonnet-latest", None, "claude-3-5-sonnet"),
         ("deepseek/deepseek-v4-flash:free", "openrouter", "deepseek-v4-flash"),
         ("accounts/fireworks/models/qwen3-8b", "fireworks", "qwen3-8b"),

@@ -7,7 +7,7 @@ botocore keeps it for us. It blocks, and its import alone takes 0.4 s of CPU, so
 import configparser
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -135,24 +135,27 @@ def _walk_chain(profile: str | None) -> Found[AWSCredentials]:
             f"no credentials for AWS: set {VARIABLES}, give credentials=..., or install hocket[bedrock] for profiles, SSO, "
             "and the roles of pods and machines"
         ) from error
-    said: list[str] = []
+    asked: list[str] = []
     try:
         session = sessions.Session(profile=profile)
         for link in chain.create_credential_resolver(session).providers:
-            said.append(f"{link.METHOD}: ")
+            asked.append(link.METHOD)
             found: Any = link.load()
             if found is not None:
                 frozen = found.get_frozen_credentials()
                 ends: datetime | None = getattr(found, "_expiry_time", None)  # its refreshable ones alone have it
                 made = AWSCredentials(frozen.access_key, frozen.secret_key, frozen.token or None, ends)
                 return Found(made, FOR_GOOD if ends is None else cast(float, made.expires_at))
-            said[-1] += "nothing"
     except Exception as error:
-        said.append(f"{said.pop() if said else ''}{type(error).__name__}: {error}")
-        raise AuthenticationError(f"AWS's chain of credentials failed ({'; '.join(said)})") from error
+        said = f"{asked.pop()}: {type(error).__name__}: {error}" if asked else f"{type(error).__name__}: {error}"
+        raise AuthenticationError(f"AWS's chain of credentials failed ({_list_empty(asked, '; ')}{said})") from error
     raise AuthenticationError(
-        f"AWS's chain has no credentials ({'; '.join(said)}): set {VARIABLES}, or log in by `aws login`"
+        f"AWS's chain has no credentials ({_list_empty(asked)}): set {VARIABLES}, or log in by `aws login`"
     )
+
+
+def _list_empty(links: Sequence[str], end: str = "") -> str:
+    return f"nothing from {', '.join(links)}{end}" if links else ""
 
 
 def find_profile_region(profile: str | None, environ: Mapping[str, str]) -> str | None:

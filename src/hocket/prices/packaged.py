@@ -37,6 +37,7 @@ _OF_TOOLS = frozenset({"web_searches_kcount", "storage_searches_kcount"})
 
 _PROVIDERS = {
     "azure_entra": "azure",
+    "bedrock": "aws",
     "gemini_compatible": "google",
     "google_genai": "google",
     "google_vertexai": "google",
@@ -86,6 +87,8 @@ def is_loaded() -> bool:
 def find_price(name: str, provider: str | None) -> Price | None:
     """Return the price of a model at a provider, as of now; None: it is not known, or the package is not installed."""
     owner = None if provider is None else _PROVIDERS.get(provider, provider)
+    if owner in (None, "anthropic") and "anthropic." in name:  # what Bedrock calls them, also behind Anthropic's own API
+        owner = "aws"
     tables = _load()
     if tables is None:
         return None

@@ -245,6 +245,7 @@ VOCABULARIES: Mapping[str, Vocabulary] = {one.name: one for one in (PUBLISHED, L
 PROVIDERS: Mapping[str, str] = {
     "azure": "azure.ai.openai",
     "azure_entra": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
     "gemini_compatible": "gcp.gemini",
     "google": "gcp.gemini",
     "google_genai": "gcp.gemini",
