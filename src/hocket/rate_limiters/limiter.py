@@ -139,6 +139,15 @@ class RateLimiter(BaseRateLimiter):
             raise InvalidInput(f'if_store_fails is {if_store_fails!r}; it must be "local" or "raise"')
         self._open(make_limits(numbers, max_in_flight, window, burst, adaptive), store, name, if_store_fails)
 
+    @classmethod
+    def for_pauses(
+        cls, store: str | None = None, name: str = "default", if_store_fails: Literal["local", "raise"] = "local"
+    ) -> Self:
+        """Return one that limits nothing but in pauses (`apause`). The arguments are those of the class."""
+        limiter = cls.__new__(cls)
+        limiter._open(RateLimits(is_adaptive=False), store, name, if_store_fails)
+        return limiter
+
     def _open(self, limits: RateLimits, store: str | None, name: str, if_store_fails: _IfStoreFails) -> None:
         self._limits = limits
         self._address = None if store is None else Secret(store)
