@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from hocket.routing.deployment import Place
+from hocket.routing.deployment import DeploymentPlace
 
 __all__ = ["Rule", "choose", "rank_by_key"]
 
@@ -22,8 +22,8 @@ _random = random.SystemRandom()  # a seeded one would be the same in every proce
 
 
 def choose(
-    able: Sequence[Place], by: Rule, key: str | None = None, draw: Callable[[], float] = _random.random
-) -> Place:
+    able: Sequence[DeploymentPlace], by: Rule, key: str | None = None, draw: Callable[[], float] = _random.random
+) -> DeploymentPlace:
     """Return the deployment to ask.
 
     Args:
@@ -44,20 +44,20 @@ def choose(
     return second if _SCORES[by](second) < _SCORES[by](first) else first
 
 
-def rank_by_key(places: Sequence[Place], key: str) -> list[Place]:
+def rank_by_key(places: Sequence[DeploymentPlace], key: str) -> list[DeploymentPlace]:
     """Return places in the order in which a key prefers them, the same in every process: rendezvous hashing, by weight.
 
     Where one of them is away, its keys alone move, and later back again.
     """
 
-    def distance(place: Place) -> float:
+    def distance(place: DeploymentPlace) -> float:
         digest = hashlib.blake2b(f"{key}\0{place.name}".encode(), digest_size=8).digest()
         return -math.log((int.from_bytes(digest) + 1) / 2**64) / (place.weight or 1.0)
 
     return sorted(places, key=distance)
 
 
-def _draw(places: Sequence[Place], draw: Callable[[], float]) -> Place:
+def _draw(places: Sequence[DeploymentPlace], draw: Callable[[], float]) -> DeploymentPlace:
     at = draw() * sum(place.weight or 1.0 for place in places)
     for place in places:
         at -= place.weight or 1.0
@@ -66,19 +66,19 @@ def _draw(places: Sequence[Place], draw: Callable[[], float]) -> Place:
     return places[-1]
 
 
-def _score_weight(place: Place) -> float:
+def _score_weight(place: DeploymentPlace) -> float:
     return place.in_flight / (place.weight or 1.0)  # of two that are idle the first drawn: that has the shares
 
 
-def _score_latency(place: Place) -> float:
+def _score_latency(place: DeploymentPlace) -> float:
     return (place.first_token or 0.0) * (place.in_flight + 1)
 
 
-def _score_headroom(place: Place) -> float:
+def _score_headroom(place: DeploymentPlace) -> float:
     return -place.headroom
 
 
-_SCORES: Mapping[Rule, Callable[[Place], float]] = {
+_SCORES: Mapping[Rule, Callable[[DeploymentPlace], float]] = {
     "weight": _score_weight,
     "latency": _score_latency,
     "headroom": _score_headroom,

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from hocket.errors import RateLimitError
 from hocket.http.rate_limits import read_rate_limits
 from hocket.rate_limiters import BaseRateLimiter, Permit
-from hocket.routing.deployment import Place
+from hocket.routing.deployment import DeploymentPlace
 
 __all__ = ["Gate", "NoRoomError", "is_patient"]
 
@@ -25,7 +25,7 @@ class NoRoomError(RateLimitError):
 class Gate(BaseRateLimiter):
     """Asks the limiter of a place. The router's verbs are async, whoever calls them."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: DeploymentPlace) -> None:
         self._place = place
 
     def acquire(self, *, blocking: bool = True) -> bool:

@@ -37,7 +37,7 @@ from hocket.profiles import ModelProfile
 from hocket.rate_limiters import RateLimiter
 from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_budget
 from hocket.routing.choice import Rule, choose
-from hocket.routing.deployment import Deployment, DeploymentState, Place, name_deployment
+from hocket.routing.deployment import Deployment, DeploymentState, DeploymentPlace, name_deployment
 from hocket.routing.gate import Gate, NoRoomError, is_patient
 from hocket.timeouts import Timeout
 
@@ -95,7 +95,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
         {"by", "affinity", "cooldown", "allowed_fails", "store", "if_store_fails", "name"}
     )
 
-    _standing: tuple[Place, ...] | None = PrivateAttr(default=None)
+    _standing: tuple[DeploymentPlace, ...] | None = PrivateAttr(default=None)
 
     @field_validator("deployments", mode="before")
     @classmethod
@@ -180,13 +180,13 @@ class ChatRouter(AsyncClosing, BaseChatModel):
                 await cast(Any, place.model).aclose()
 
     @property
-    def _all(self) -> tuple[Place, ...]:
+    def _all(self) -> tuple[DeploymentPlace, ...]:
         if self._standing is None:
             self._standing = tuple(self._make_places())
         return self._standing
 
-    def _make_places(self) -> list[Place]:
-        places: list[Place] = []
+    def _make_places(self) -> list[DeploymentPlace]:
+        places: list[DeploymentPlace] = []
         for deployment in self.deployments:
             name = stem = name_deployment(deployment)
             count = 1
@@ -196,7 +196,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
             limiter = deployment.rate_limiter or model.rate_limiter
             if not isinstance(limiter, RateLimiter):
                 limiter = RateLimiter.for_pauses(self.store, f"{self.name}:{name}", self.if_store_fails)
-            place = Place(
+            place = DeploymentPlace(
                 name, deployment.weight, _find_price(model) if self.by == "cost" else math.inf, model, limiter
             )
             behind = {
@@ -253,7 +253,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
                 raise self._set_pause(failure)
         return await self._wait_for_room(call)
 
-    def _choose(self, call: Call, tried: set[str], failure: Exception | None) -> Place | None:
+    def _choose(self, call: Call, tried: set[str], failure: Exception | None) -> DeploymentPlace | None:
         now = clock.current().now()
         able = [place for place in self._all if place.rests_until <= now and place.name not in tried]
         if isinstance(failure, ContextLengthExceeded):
@@ -272,7 +272,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
             key = None if session is None else str(session)
         return choose(able, self.by, key)
 
-    async def _ask(self, call: Call, place: Place) -> Any:
+    async def _ask(self, call: Call, place: DeploymentPlace) -> Any:
         """Have a deployment answer."""
         request, model = call.request, place.model
         params = {**request.params, "stream": request.streaming}
@@ -316,7 +316,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
         await call.mode.sleep(rest)
         return await self._ask_in_turn(call)
 
-    async def _note_failure(self, place: Place, error: LLMError) -> None:
+    async def _note_failure(self, place: DeploymentPlace, error: LLMError) -> None:
         """Have a deployment rest, if its failure says so."""
         if isinstance(error, NoRoomError):
             return
