@@ -69,7 +69,8 @@ import sys
 import hocket.providers.{provider} as room
 
 kind = getattr(room, next(name for name in room.__all__ if name.startswith("Chat")))
-kind(model="m", **({{"api_key": "k"}} if "api_key" in kind.model_fields else {{}}))
+given = {{"api_key": "k", "region_name": "eu-west-1"}}
+kind(model="m", **{{name: given[name] for name in given if name in kind.model_fields}})
 print(*sorted({{name.split(".")[2] for name in sys.modules if name.startswith("hocket.providers.")}}))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

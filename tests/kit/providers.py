@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hocket.providers.anthropic import ChatAnthropic
+from hocket.providers.bedrock import ChatBedrockConverse
 from hocket.providers.cohere import ChatCohere
 from hocket.providers.google import ChatGoogleGenerativeAI
 from hocket.providers.mistral import ChatMistralAI
@@ -13,6 +14,7 @@ from hocket.providers.openai import ChatOpenAI
 from hocket.remote import RemoteChatModel
 from hocket.testing import (
     AnthropicFormat,
+    BedrockFormat,
     CohereFormat,
     GoogleFormat,
     MistralFormat,
@@ -40,4 +42,5 @@ PROVIDERS = {
     "google": Provider(GoogleFormat(), ChatGoogleGenerativeAI),
     "mistral": Provider(MistralFormat(), ChatMistralAI),
     "cohere": Provider(CohereFormat(), ChatCohere),
+    "bedrock": Provider(BedrockFormat(), functools.partial(ChatBedrockConverse, region_name="eu-west-1")),
 }

@@ -171,6 +171,7 @@ DEFAULTS = {
     "mistral": ("https://api.mistral.ai/v1/chat/completions", "authorization"),
     "cohere": ("https://api.cohere.com/v2/chat", "authorization"),
     "ollama": ("http://127.0.0.1:11434/api/chat", "authorization"),
+    "bedrock": ("https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse", "authorization"),
 }
 
 
@@ -178,7 +179,7 @@ DEFAULTS = {
 def test_where_requests_go_by_default(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The provider's own address, with the key in its own header, within limits of time."""
     for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "ANTHROPIC_", "GOOGLE_", "MISTRAL_", "CO_", "COHERE_", "OLLAMA_")):
+        if name.startswith(("OPENAI_", "ANTHROPIC_", "GOOGLE_", "MISTRAL_", "CO_", "COHERE_", "OLLAMA_", "AWS_")):
             monkeypatch.delenv(name)
     model = PROVIDERS[provider].make(model="m", api_key="k")
     request = model.render("hi")

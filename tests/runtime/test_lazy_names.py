@@ -17,8 +17,8 @@ def test_a_misspelt_name_gets_the_nearest() -> None:
 
 def test_a_model_of_a_provider_that_is_not_here_gets_the_way_to_it() -> None:
     """What LangChain's users look for at the top."""
-    with pytest.raises(AttributeError, match=r"no attribute 'ChatBedrock'; init_chat_model\('provider:model'\)"):
-        _ = hocket.ChatBedrock  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no attribute 'ChatTongyi'; init_chat_model\('provider:model'\)"):
+        _ = hocket.ChatTongyi  # type: ignore[attr-defined]
 
 
 def test_a_probe_costs_no_comparison() -> None:

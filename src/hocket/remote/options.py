@@ -6,13 +6,13 @@ from typing import ClassVar, cast
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, Unsupported
 from hocket.language_models.options import INSTEAD, OTHER_NAMES
 from hocket.load.late_build import LateModel
 from hocket.messages.content import Fields, FieldsView
 from hocket.remote.endpoint import Headers
 
-__all__ = ["CallFields", "make_call_options", "merge_fields", "rename_fields", "write_options"]
+__all__ = ["CallFields", "make_call_options", "merge_fields", "read_schema_form", "rename_fields", "write_options"]
 
 OTHER_FIELDS: Mapping[str, str] = {
     **OTHER_NAMES,
@@ -23,12 +23,15 @@ OTHER_FIELDS: Mapping[str, str] = {
     "api_base": "base_url",
     "auth_token": "api_key",
     "azure_endpoint": "base_url",
+    "bedrock_api_key": "api_key",
     "cohere_api_key": "api_key",
     "default_request_timeout": "timeout",
     "endpoint": "base_url",
+    "endpoint_url": "base_url",
     "google_api_key": "api_key",
     "http_async_client": "http_client",
     "mistral_api_key": "api_key",
+    "model_id": "model",
     "model_name": "model",
     "openai_api_base": "base_url",
     "openai_api_key": "api_key",
@@ -89,6 +92,26 @@ def write_options(values: FieldsView, words: Mapping[str, str], *elsewhere: str)
         for name, value in values.items()
         if name not in _ELSEWHERE and name not in elsewhere
     }
+
+
+def read_schema_form(form: FieldsView, provider: str) -> FieldsView:
+    """Return what a ``response_format`` says of a JSON schema: ``schema``, and perhaps ``name``.
+
+    Args:
+        form: the call's.
+        provider: whose API knows no other form.
+
+    Raises:
+        Unsupported: it is another form.
+    """
+    if form.get("type") != "json_schema":
+        raise Unsupported(
+            f"an answer of the form {form.get('type')!r} cannot be asked for: the API takes a JSON schema; use "
+            "with_structured_output(schema)",
+            options=("response_format",),
+            provider=provider,
+        )
+    return cast(FieldsView, form.get("json_schema", form))
 
 
 def merge_fields(body: FieldsView, further: FieldsView, merged: Collection[str] = ()) -> Fields:

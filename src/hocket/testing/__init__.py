@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hocket.testing.server import (
         AnthropicFormat,
         BatchPlan,
+        BedrockFormat,
         Body,
         CohereFormat,
         Cut,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnthropicFormat",
     "BatchPlan",
+    "BedrockFormat",
     "Body",
     "CassetteMiss",
     "CohereFormat",
@@ -86,8 +88,8 @@ __all__ = [
 
 _LATER = {
     "conformance": "ChatHistoryConformance ChatModelConformance RemoteChatModelConformance VectorStoreConformance",
-    "server": "AnthropicFormat BatchPlan Body CohereFormat Cut Events GoogleFormat Hangup MistralFormat OllamaFormat "
-    "OpenAIFormat OpenAIResponsesFormat ReceivedRequest Reply Server Split Status Stream Vectors serve",
+    "server": "AnthropicFormat BatchPlan BedrockFormat Body CohereFormat Cut Events GoogleFormat Hangup MistralFormat "
+    "OllamaFormat OpenAIFormat OpenAIResponsesFormat ReceivedRequest Reply Server Split Status Stream Vectors serve",
 }
 
 __getattr__: Loader = loader(__name__, _LATER)

@@ -30,7 +30,15 @@ FORMATS: Final[tuple[ProviderFormat, ...]] = (
 """In the order in which their readers are tried: formats share names, such as ``text``, ``image`` and ``document``."""
 
 ContentFormat = Literal[
-    "anthropic", "cohere", "google", "mistral", "ollama", "openai_chat", "openai_responses", "openai_responses_input"
+    "anthropic",
+    "cohere",
+    "converse",
+    "google",
+    "mistral",
+    "ollama",
+    "openai_chat",
+    "openai_responses",
+    "openai_responses_input",
 ]
 """The names of the formats that can be written."""
 

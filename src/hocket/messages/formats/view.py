@@ -41,6 +41,9 @@ _PARTS: Final = _join(known.parts for known in FORMATS)
 """For blocks without a type, by a key that they have."""
 
 _TEXTS: Final = {kind: read for known in FORMATS for kind, read in known.texts.items()}
+_TEXT_KEYS: Final = frozenset({"text", "citationsContent"})
+"""Keys of parts without a type that hold text of the answer."""
+
 _REASONING: Final = tuple(name for known in FORMATS for name in known.reasoning)
 _ANNOTATIONS: Final = {name: read for known in FORMATS for name, read in known.annotations.items()}
 _SOURCES: Final = {name: read for known in FORMATS for name, read in known.sources.items()}
@@ -65,7 +68,7 @@ def _text_in(native: Native) -> str:
     if kind is None:
         return (
             "".join([block["text"] for block in _translate(native) if block["type"] == "text"])
-            if "text" in native
+            if not _TEXT_KEYS.isdisjoint(native)
             else ""
         )
     read = _TEXTS.get(kind) if isinstance(kind, str) else None

@@ -20,9 +20,10 @@ def native_content(blocks: Sequence[Block], format: ContentFormat) -> list[Field
 
     Args:
         blocks: as ``content_blocks`` has them.
-        format: "anthropic": blocks of its messages; "google": Gemini's parts; "openai_chat", "mistral", "cohere": parts of
-            a chat message; "openai_responses": items of a reply; "openai_responses_input": parts of what a user or a tool
-            says; "ollama": a single mapping, the fields ``content``, ``images`` and ``thinking`` of its message.
+        format: "anthropic": blocks of its messages; "converse": of Amazon's Converse API; "google": Gemini's parts;
+            "openai_chat", "mistral", "cohere": parts of a chat message; "openai_responses": items of a reply;
+            "openai_responses_input": parts of what a user or a tool says; "ollama": a single mapping, the fields
+            ``content``, ``images`` and ``thinking`` of its message.
 
     Raises:
         Unsupported: a block has no place in the format; the text names its type.

@@ -1,15 +1,13 @@
 """Messages and options, written as the body of Anthropic's messages API. Pure functions.
 
-Two rules shape it. The API has two speakers who take turns, and instructions beside them, so that all results of one
-round of calls are one turn of the user's. And how much to think is said in two ways: newer models take an effort and
-decide themselves (``adaptive``), older ones take a budget of tokens.
+The API has two speakers who take turns, and instructions beside them, so that all results of one round of calls are one
+turn of the user's.
 """
 
 import functools
-import re
 from collections.abc import Sequence
 
-from hocket.errors import InvalidInput, Unsupported
+from hocket.errors import InvalidInput
 from hocket.language_models.options import collect_options
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields, FieldsView
@@ -17,7 +15,8 @@ from hocket.providers.anthropic.content import encode_content
 from hocket.providers.anthropic.marks import check_marks, place_marks
 from hocket.providers.anthropic.options import AnthropicOptions
 from hocket.providers.anthropic.tools import encode_tools, list_references
-from hocket.remote.options import write_options
+from hocket.remote.claude_effort import encode_effort
+from hocket.remote.options import read_schema_form, write_options
 from hocket.remote.turns import join_turns, split_instructions
 
 __all__ = ["encode_conversation", "encode_request"]
@@ -26,14 +25,6 @@ _ELSEWHERE = (
     *("reasoning_effort", "response_format", "parallel_tool_calls", "thinking", "output_config"),
     *("user_id", "betas", "max_tokens"),
 )
-_BUDGETED = re.compile(r".*claude-(3-7|(sonnet|opus)-4(?!-[5-9]\b)|(sonnet|haiku)-4-5)")
-"""Models that think within a budget, and know no effort."""
-
-_SHARES = {"minimal": 10, "low": 20, "medium": 50, "high": 80, "xhigh": 90, "max": 95}
-"""The budget of each effort, in percent of the tokens of an answer."""
-
-MIN_BUDGET, MAX_BUDGET = 1024, 128_000
-"""The least budget that the API takes, and as many tokens as its models answer with at most."""
 
 
 def encode_request(
@@ -60,7 +51,8 @@ def encode_request(
     if options.user_id:
         body["metadata"] = {"user_id": options.user_id}
     body.update(offered)
-    body.update(_encode_thinking(options, max_tokens))
+    effort = options.reasoning_effort
+    body.update(encode_effort(effort, options.model, max_tokens, options.thinking, options.output_config))
     if options.response_format:
         body["output_config"] = {**body.get("output_config", {}), "format": _encode_format(options.response_format)}
     if stream:
@@ -96,41 +88,5 @@ def _shorten(blocks: list[Fields]) -> str | list[Fields]:
     return only["text"] if not others and only.keys() == {"type", "text"} else blocks
 
 
-def _encode_thinking(options: AnthropicOptions, max_tokens: int) -> Fields:
-    """Return what a body says of how much to think."""
-    thinking, config, effort = options.thinking, dict(options.output_config or {}), options.reasoning_effort
-    if effort == "none":
-        thinking = thinking or {"type": "disabled"}
-    elif effort is not None and _BUDGETED.match(options.model):
-        thinking = thinking or {"type": "enabled", "budget_tokens": _compute_budget(effort, max_tokens)}
-    elif effort is not None:
-        thinking = thinking or {"type": "adaptive"}
-        config["effort"] = "low" if effort == "minimal" else effort
-    return {**({"thinking": thinking} if thinking else {}), **({"output_config": config} if config else {})}
-
-
-def _compute_budget(effort: str, max_tokens: int) -> int:
-    """Return the tokens to think with; a budget has to leave some of ``max_tokens`` for the answer.
-
-    Raises:
-        InvalidInput: there is no such effort, or there are too few tokens to think at all.
-    """
-    if effort not in _SHARES:
-        raise InvalidInput(f"reasoning_effort={effort!r} is none of none, {', '.join(_SHARES)}")
-    if max_tokens <= MIN_BUDGET:
-        raise InvalidInput(
-            f"reasoning_effort={effort!r} needs at least {MIN_BUDGET} tokens to think with, and max_tokens={max_tokens} "
-            "leaves none for the answer; raise max_tokens"
-        )
-    return min(MAX_BUDGET, max(MIN_BUDGET, max_tokens * _SHARES[effort] // 100))
-
-
 def _encode_format(form: FieldsView) -> Fields:
-    if form.get("type") != "json_schema":
-        raise Unsupported(
-            f"an answer of the form {form.get('type')!r} cannot be asked for: the API takes a JSON schema; use "
-            "with_structured_output(schema)",
-            options=("response_format",),
-            provider="anthropic",
-        )
-    return {"type": "json_schema", "schema": form.get("json_schema", form).get("schema", {})}
+    return {"type": "json_schema", "schema": read_schema_form(form, "anthropic").get("schema", {})}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from hocket._secrets import MASK, sort_secrets
+from hocket.testing.cassettes.frames import mask_frames
 from hocket.testing.cassettes.spoken import Edit, find_spoken
 
 __all__ = ["Masker", "Scrub", "make_masker"]
@@ -49,6 +50,8 @@ class Masker:
 
     def mask_pieces(self, pieces: Sequence[bytes]) -> list[bytes]:
         """Return as many pieces without secrets. The mask of one that was cut is in its first piece."""
+        if (framed := mask_frames(pieces, self.mask_pieces)) is not None:
+            return framed
         masked = list(pieces)
         if self._secrets:
             masked = _edit(masked, find_spoken(b"".join(masked), self._find, MASK))  # first: it needs the beginnings

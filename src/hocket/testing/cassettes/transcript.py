@@ -13,6 +13,7 @@ from pydantic_core import from_json
 
 from hocket._json import JSON
 from hocket.testing.cassettes.exchanges import RecordedExchange, RecordedRequest
+from hocket.testing.cassettes.frames import list_payloads
 from hocket.testing.cassettes.spoken import Place, list_texts
 
 __all__ = ["write_transcript"]
@@ -109,7 +110,7 @@ def _read_documents(body: bytes) -> Iterator[JSON]:
         return
     except ValueError:
         pass
-    for line in body.splitlines():
+    for line in list_payloads(body) or body.splitlines():
         try:
             yield cast(JSON, from_json(line.removeprefix(b"data:").strip()))
         except ValueError:

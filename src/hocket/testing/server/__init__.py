@@ -16,6 +16,7 @@ sent). In a thread it always waits in real time, because a clock cannot see that
 
 from hocket.testing.server.anthropic import AnthropicFormat
 from hocket.testing.server.batches import ScriptedBatches
+from hocket.testing.server.bedrock import BedrockFormat, write_frame
 from hocket.testing.server.behaviours import (
     Behaviour,
     Body,
@@ -52,6 +53,7 @@ __all__ = [
     "Answer",
     "AnthropicFormat",
     "BatchPlan",
+    "BedrockFormat",
     "Behaviour",
     "Bill",
     "Body",
@@ -90,4 +92,5 @@ __all__ = [
     "serve",
     "write_arguments",
     "write_event",
+    "write_frame",
 ]
