@@ -15,7 +15,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.registry import init_chat_model
 from hocket.rate_limiters import RateLimiter
 
-__all__ = ["Deployment", "DeploymentState", "DeploymentPlace", "name_deployment"]
+__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_deployment"]
 
 SOON = 1.0
 """Seconds by which a rest may be longer and be the same one, heard of on another way."""

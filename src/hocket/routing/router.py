@@ -37,7 +37,7 @@ from hocket.profiles import ModelProfile
 from hocket.rate_limiters import RateLimiter
 from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_budget
 from hocket.routing.choice import Rule, choose
-from hocket.routing.deployment import Deployment, DeploymentState, DeploymentPlace, name_deployment
+from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_deployment
 from hocket.routing.gate import Gate, NoRoomError, is_patient
 from hocket.timeouts import Timeout
 
