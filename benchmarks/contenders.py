@@ -19,6 +19,15 @@ from .official import SDKS
 __all__ = ["Bare", "Caller", "Model", "find_callers", "make_caller"]
 
 
+AWS_KEYS = {
+    "region_name": "eu-west-1",
+    "aws_access_key_id": "AKID",
+    "aws_secret_access_key": "secret",
+    "aws_session_token": "token",
+}
+"""Who asks Bedrock."""
+
+
 class Caller(Protocol):
     """A contender that is made."""
 
@@ -137,6 +146,7 @@ _MODELS: dict[str, _Names] = {
     "mistral": _Names("mistral", "ChatMistralAI", "langchain_mistralai", "/v1", close="async_client.aclose"),
     "cohere": _Names("cohere", "ChatCohere", "langchain_cohere"),
     "ollama": _Names("ollama", "ChatOllama", "langchain_ollama", fields={}),
+    "bedrock": _Names("bedrock", "ChatBedrockConverse", "langchain_aws", fields=AWS_KEYS),
 }
 
 

@@ -1,8 +1,9 @@
 """A server of chat models that costs next to nothing: ``python -m benchmarks.http_server``, in a process of its own.
 
 It prints its port and serves until its input is closed. The first part of the path says how: ``/now/openai`` answers at
-once, ``/slow/openai`` after 20 ms. The second is the format (`REPLIES`), and whatever follows is the API's own path. A
-stream is sent whole at once, except under ``/paced-30/openai``, which sends 30 tokens, at 50 a second.
+once, ``/slow/openai`` after 20 ms, ``/late/openai`` after half a second. The second is the format (`REPLIES`), and
+whatever follows is the API's own path. A stream is sent whole at once, except under ``/paced-30/openai``, which sends 30
+tokens, at 50 a second.
 """
 
 import asyncio
@@ -19,6 +20,8 @@ PACE = 50
 LATENCY = 0.02
 """Seconds that ``/slow`` takes."""
 
+LATENCIES = {b"slow": LATENCY, b"late": 0.5}
+
 STREAMS = {name: replies.stream for name, replies in REPLIES.items()}
 
 
@@ -32,8 +35,8 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             _, place, name, path = head.partition(b" HTTP")[0].split(b"/", 3)
             way, _, tokens = place.partition(b"-")
             form = name.decode()
-            if way == b"slow":
-                await asyncio.sleep(LATENCY)
+            if way in LATENCIES:
+                await asyncio.sleep(LATENCIES[way])
             if b"stream" not in path and b'"stream":true' not in body.replace(b" ", b""):
                 writer.write(REPLIES[form].whole)
             elif way == b"paced":

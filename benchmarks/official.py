@@ -1,11 +1,11 @@
 """The official SDKs, with no model class above them: a client each, made by a function of the server's address."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-__all__ = ["SDKS", "Client"]
+__all__ = ["SDKS", "Client", "make_aws_client"]
 
 _MESSAGES: list[Any] = [{"role": "user", "content": "hi"}]
 
@@ -143,6 +143,44 @@ def _ollama(url: str) -> Client:
     )
 
 
+def make_aws_client(url: str) -> Any:
+    """Return botocore's client of Bedrock, for a server at ``url``, as large as 128 threads want it."""
+    from botocore.config import Config
+    from botocore.session import Session
+
+    session: Any = Session()
+    session.set_credentials("AKID", "secret", "token")
+    config = Config(retries={"max_attempts": 0}, max_pool_connections=200)
+    return session.create_client("bedrock-runtime", region_name="eu-west-1", endpoint_url=url, config=config)
+
+
+def _bedrock(url: str) -> Client:
+    """It knows no event loop, and is called in its thread: that costs least."""
+    client = make_aws_client(url)
+    question: Any = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+
+    async def ask() -> Any:
+        return client.converse(**question)
+
+    async def read(events: Iterator[Any]) -> AsyncIterator[Any]:
+        for event in events:
+            yield event
+
+    async def open_stream() -> AsyncIterator[Any]:
+        return read(client.converse_stream(**question)["stream"])
+
+    async def close() -> None:
+        client.close()
+
+    return Client(
+        ask,
+        open_stream,
+        lambda reply: reply["output"]["message"]["content"][0]["text"],
+        lambda event: event.get("contentBlockDelta", {}).get("delta", {}).get("text"),
+        close,
+    )
+
+
 SDKS: dict[str, tuple[str, Callable[[str], Client]]] = {
     "openai": ("openai", _openai),
     "responses": ("openai", _responses),
@@ -151,5 +189,6 @@ SDKS: dict[str, tuple[str, Callable[[str], Client]]] = {
     "mistral": ("mistralai.client", _mistral),
     "cohere": ("cohere", _cohere),
     "ollama": ("ollama", _ollama),
+    "bedrock": ("botocore", _bedrock),
 }
 """The package and what makes its client, by the format's name."""

@@ -5,7 +5,9 @@ own, as providers send them.
 """
 
 import json
-from collections.abc import Mapping
+import struct
+from binascii import crc32
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,13 +66,31 @@ def _line(data: Fields) -> str:
     return _as_json(data) + "\n"
 
 
-def _chunks(*events: str) -> bytes:
+def _frame(kind: str, data: Fields) -> bytes:
+    """Return an event as AWS frames it."""
+    named = {":event-type": kind, ":content-type": "application/json", ":message-type": "event"}
+    headers = b"".join(
+        bytes([len(name)]) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+        for name, value in named.items()
+    )
+    payload = _as_json(data).encode()
+    prelude = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + struct.pack(">I", crc32(prelude)) + headers + payload
+    return message + struct.pack(">I", crc32(message))
+
+
+def _chunks(*events: str | bytes) -> bytes:
     """Return each event as an HTTP chunk."""
-    return b"".join(b"%x\r\n%b\r\n" % (len(event.encode()), event.encode()) for event in events)
+    contents = [event if isinstance(event, bytes) else event.encode() for event in events]
+    return b"".join(b"%x\r\n%b\r\n" % (len(content), content) for content in contents)
 
 
 def _replies(
-    whole: Fields, first: list[str], token: str, last: list[str], content_type: str = "text/event-stream"
+    whole: Fields,
+    first: Sequence[str | bytes],
+    token: str | bytes,
+    last: Sequence[str | bytes],
+    content_type: str = "text/event-stream",
 ) -> Replies:
     body = _as_json(whole).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
@@ -255,6 +275,23 @@ def _ollama() -> Replies:
     )
 
 
+def _bedrock() -> Replies:
+    message = {"role": "assistant", "content": [{"text": "hello"}]}
+    usage = {"inputTokens": 8, "outputTokens": 2, "totalTokens": 10}
+    facts = {"usage": usage, "metrics": {"latencyMs": 7}}
+    return _replies(
+        {"output": {"message": message}, "stopReason": "end_turn", **facts},
+        [_frame("messageStart", {"role": "assistant"})],
+        _frame("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": WORD}}),
+        [
+            _frame("contentBlockStop", {"contentBlockIndex": 0}),
+            _frame("messageStop", {"stopReason": "end_turn"}),
+            _frame("metadata", facts),
+        ],
+        "application/vnd.amazon.eventstream",
+    )
+
+
 REPLIES: dict[str, Replies] = {
     "openai": _openai(),
     "responses": _responses(),
@@ -263,5 +300,6 @@ REPLIES: dict[str, Replies] = {
     "mistral": _mistral(),
     "cohere": _cohere(),
     "ollama": _ollama(),
+    "bedrock": _bedrock(),
 }
 """By the name that stands in the path."""

@@ -75,10 +75,15 @@ if TYPE_CHECKING:
     from hocket.prices import Price, price_of, set_prices
     from hocket.prompt_values import ChatPromptValue, PromptValue, StringPromptValue
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-    from hocket.providers.anthropic import ChatAnthropic
-    from hocket.providers.bedrock import ChatBedrockConverse
+    from hocket.providers.anthropic import ChatAnthropic, ChatAnthropicBedrock, ChatAnthropicVertex
+    from hocket.providers.bedrock import BedrockEmbeddings, ChatBedrockConverse
     from hocket.providers.cohere import ChatCohere, CohereEmbeddings, CohereRerank
-    from hocket.providers.google import ChatGoogleGenerativeAI, GoogleGenerativeAIEmbeddings
+    from hocket.providers.google import (
+        ChatGoogleGenerativeAI,
+        ChatVertexAI,
+        GoogleGenerativeAIEmbeddings,
+        VertexAIEmbeddings,
+    )
     from hocket.providers.mistral import ChatMistralAI, MistralAIEmbeddings
     from hocket.providers.ollama import ChatOllama, OllamaEmbeddings
     from hocket.providers.openai import ChatOpenAI, OpenAI, OpenAIEmbeddings
@@ -125,10 +130,10 @@ _ROOMS = {
     "prices": "Price price_of set_prices",
     "prompt_values": "ChatPromptValue PromptValue StringPromptValue",
     "prompts": "ChatPromptTemplate MessagesPlaceholder PromptTemplate",
-    "providers.anthropic": "ChatAnthropic",
-    "providers.bedrock": "ChatBedrockConverse",
+    "providers.anthropic": "ChatAnthropic ChatAnthropicBedrock ChatAnthropicVertex",
+    "providers.bedrock": "BedrockEmbeddings ChatBedrockConverse",
     "providers.cohere": "ChatCohere CohereEmbeddings CohereRerank",
-    "providers.google": "ChatGoogleGenerativeAI GoogleGenerativeAIEmbeddings",
+    "providers.google": "ChatGoogleGenerativeAI ChatVertexAI GoogleGenerativeAIEmbeddings VertexAIEmbeddings",
     "providers.mistral": "ChatMistralAI MistralAIEmbeddings",
     "providers.ollama": "ChatOllama OllamaEmbeddings",
     "providers.openai": "ChatOpenAI OpenAI OpenAIEmbeddings",
@@ -160,9 +165,12 @@ __all__ = [
     "BaseMessage",
     "BaseRateLimiter",
     "BaseTool",
+    "BedrockEmbeddings",
     "Budget",
     "CallbackManager",
     "ChatAnthropic",
+    "ChatAnthropicBedrock",
+    "ChatAnthropicVertex",
     "ChatBedrockConverse",
     "ChatCohere",
     "ChatGeneration",
@@ -176,6 +184,7 @@ __all__ = [
     "ChatPromptValue",
     "ChatResult",
     "ChatStream",
+    "ChatVertexAI",
     "CohereEmbeddings",
     "CohereRerank",
     "Collector",
@@ -224,6 +233,7 @@ __all__ = [
     "Timeout",
     "ToolMessage",
     "UsageMetadataCallbackHandler",
+    "VertexAIEmbeddings",
     "aindex",
     "arun_batch",
     "arun_tool_calls",

@@ -1,6 +1,6 @@
-"""The exam of `ChatAnthropic`."""
+"""The exam of `ChatAnthropic` and `ChatAnthropicVertex`."""
 
-from hocket.providers.anthropic import ChatAnthropic
+from hocket.providers.anthropic import ChatAnthropic, ChatAnthropicVertex
 from hocket.testing import AnthropicFormat
 from hocket.testing.conformance import RemoteChatModelConformance
 
@@ -13,3 +13,13 @@ class TestChatAnthropic(RemoteChatModelConformance):
 
     def make(self, server_url: str) -> ChatAnthropic:
         return ChatAnthropic(model="test-model", base_url=server_url, api_key=self.api_key)
+
+
+class TestChatAnthropicVertex(RemoteChatModelConformance):
+    """Its key is an access token."""
+
+    format = AnthropicFormat()
+    length_word = "max_tokens"
+
+    def make(self, server_url: str) -> ChatAnthropicVertex:
+        return ChatAnthropicVertex(model="test-model", base_url=server_url, api_key=self.api_key, project="p")

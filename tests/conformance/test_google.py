@@ -1,7 +1,7 @@
-"""`ChatGoogleGenerativeAI` passes the exam."""
+"""`ChatGoogleGenerativeAI` and `ChatVertexAI` pass the exam."""
 
 from hocket.language_models import BaseChatModel
-from hocket.providers.google import ChatGoogleGenerativeAI
+from hocket.providers.google import ChatGoogleGenerativeAI, ChatVertexAI
 from hocket.testing import GoogleFormat, RemoteChatModelConformance
 
 
@@ -13,3 +13,13 @@ class TestChatGoogleGenerativeAI(RemoteChatModelConformance):
 
     def make(self, server_url: str) -> BaseChatModel:
         return ChatGoogleGenerativeAI(model="test-model", base_url=server_url, api_key=self.api_key)
+
+
+class TestChatVertexAI(RemoteChatModelConformance):
+    """In express mode, whose key is a text."""
+
+    format = GoogleFormat()
+    length_word = "MAX_TOKENS"
+
+    def make(self, server_url: str) -> BaseChatModel:
+        return ChatVertexAI(model="test-model", base_url=server_url, api_key=self.api_key)

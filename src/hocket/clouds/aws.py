@@ -6,7 +6,8 @@ botocore keeps it for us. It blocks, and its import alone takes 0.4 s of CPU, so
 
 import configparser
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import shlex
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -44,18 +45,18 @@ class AWSCredentials:
     expires_at: float | datetime | None = None
 
     def __post_init__(self) -> None:
-        for name in ("access_key", "secret_key"):
+        for name in ("access_key", "secret_key", "session_token"):
             value: object = getattr(self, name)
+            if value is None and name == "session_token":
+                continue
             if not isinstance(value, str) or not value.strip():
-                raise InvalidInput(
-                    f"the {name} of AWSCredentials is {'empty' if isinstance(value, str) else 'no text'}"
-                )
-        if isinstance(self.expires_at, datetime):
-            if self.expires_at.tzinfo is None:
-                raise InvalidInput(
-                    f"expires_at is {self.expires_at}, without a time zone: add tzinfo=UTC, or give seconds"
-                )
-            object.__setattr__(self, "expires_at", self.expires_at.timestamp())
+                wrong = "empty" if isinstance(value, str) else "no text"
+                raise InvalidInput(f"the {name} of AWSCredentials is {wrong}")
+        ends: object = self.expires_at
+        if isinstance(ends, datetime) and ends.tzinfo is not None:
+            object.__setattr__(self, "expires_at", ends.timestamp())
+        elif not isinstance(ends, int | float | None):
+            raise InvalidInput(f"expires_at is {ends!r}: give seconds since 1970, or a datetime with tzinfo=UTC")
 
 
 CredentialsFunction = Callable[[], AWSCredentials | Awaitable[AWSCredentials]]
@@ -83,27 +84,27 @@ class CredentialsSource:
         if isinstance(self.given, AWSCredentials):
             return self.given
         if self.given is not None:
-            return await get_key(("aws", self.given), partial(_ask_function, self.given))
+            return await get_key(self._name, partial(_ask_function, self.given))
         return await get_key(self._name, partial(_walk_chain, self.profile))
 
-    def reject(self, secrets: frozenset[str]) -> bool:
+    def reject(self, secrets: Iterable[str]) -> bool:
         """Forget credentials that AWS no longer takes, and return whether another attempt may get better ones.
 
         Args:
-            secrets: of the request, their session token among them.
+            secrets: of the request, its ``authorization`` among them, which tells the key.
         """
-        if isinstance(self.given, AWSCredentials):
-            return False
-        name = self._name if self.given is None else ("aws", self.given)
 
         def is_rejected(held: AWSCredentials) -> bool:
-            return held.session_token in secrets
+            return any(f"Credential={held.access_key}/" in secret for secret in secrets)
 
-        return reject_key(name, is_rejected)
+        return not isinstance(self.given, AWSCredentials) and reject_key(self._name, is_rejected)
 
     @property
     def _name(self) -> tuple[object, ...]:
-        profile = self.profile or os.environ.get("AWS_PROFILE") or "default"
+        given = self.given
+        if given is not None:  # an object of the user's need not be hashable
+            return ("aws", given if isinstance(given, Hashable) else id(given))  # pyright: ignore[reportUnnecessaryIsInstance]
+        profile = self.profile or _find_profile(os.environ)
         return ("aws", profile, *map(os.environ.get, ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")))
 
 
@@ -156,12 +157,18 @@ def _walk_chain(profile: str | None) -> Found[AWSCredentials]:
 
 def find_profile_region(profile: str | None, environ: Mapping[str, str]) -> str | None:
     """Return the region that AWS's configuration file has for a profile; None: it has none."""
-    path = Path(environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
-    name = profile or environ.get("AWS_PROFILE") or "default"
+    name = profile or _find_profile(environ)
     parser = configparser.RawConfigParser(strict=False)
     try:
+        path = Path(environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
         parser.read_string(path.read_text(encoding="utf-8"))
-    except (OSError, configparser.Error, UnicodeDecodeError):  # botocore says more, where it comes to that
+        names = {section: shlex.split(section) for section in parser.sections()}  # one may be in quotes
+    except (OSError, RuntimeError, ValueError, configparser.Error):  # botocore says more, where it comes to that
         return None
-    section = name if name == "default" and parser.has_section("default") else f"profile {name}"
+    sought = [["profile", name], *([["default"]] if name == "default" else [])]
+    section = next((section for section, words in reversed(names.items()) if words in sought), "")
     return parser.get(section, "region", fallback=None)
+
+
+def _find_profile(environ: Mapping[str, str]) -> str:
+    return environ.get("AWS_DEFAULT_PROFILE") or environ.get("AWS_PROFILE") or "default"

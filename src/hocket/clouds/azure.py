@@ -1,5 +1,6 @@
 """Access tokens for Azure, by azure-identity: workload identity, managed identity, what ``az login`` left."""
 
+import importlib.util
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
@@ -8,7 +9,7 @@ from typing import Any
 from hocket.clouds.key_cache import Found, get_key
 from hocket.errors import AuthenticationError
 
-__all__ = ["COGNITIVE_SERVICES", "azure_token"]
+__all__ = ["COGNITIVE_SERVICES", "azure_token", "is_azure_identity_here"]
 
 COGNITIVE_SERVICES = "https://cognitiveservices.azure.com/.default"
 """The scope of Azure's models."""
@@ -24,16 +25,21 @@ def azure_token(scope: str = COGNITIVE_SERVICES) -> Callable[[], Awaitable[str]]
         AuthenticationError: from the function: there are no credentials, or Azure refuses them.
     """
 
-    async def get_token() -> str:
-        return await get_key(("azure", scope), partial(_fetch, scope))
+    return partial(_get_token, scope)  # it can be pickled, with its model
 
-    return get_token
+
+def is_azure_identity_here() -> bool:
+    """Whether azure-identity is installed."""
+    return importlib.util.find_spec("azure") is not None and importlib.util.find_spec("azure.identity") is not None
+
+
+async def _get_token(scope: str) -> str:
+    return await get_key(("azure", scope), partial(_fetch, scope))
 
 
 def _fetch(scope: str) -> Found[str]:
     """Return a new token. It blocks."""
     try:
-        errors: Any = import_module("azure.core.exceptions")
         identity: Any = import_module("azure.identity")
     except ImportError as error:
         raise AuthenticationError(
@@ -43,6 +49,6 @@ def _fetch(scope: str) -> Found[str]:
     try:
         with identity.DefaultAzureCredential() as credential:
             token = credential.get_token(scope)
-    except (errors.AzureError, OSError, ValueError) as error:
+    except Exception as error:  # its errors, and what odd answers make of it
         raise AuthenticationError(f"Azure gives no token ({type(error).__name__}: {error})") from error
     return Found(token.token, float(token.expires_on))

@@ -1,11 +1,11 @@
 """Access tokens for Google Cloud, by google-auth: service accounts, gcloud's user, federated workloads, metadata servers.
 
 google-auth blocks, so it works in a thread, once a refresh. What it sends goes through hocket's connections: the proxy and
-the certificates of a model hold for its tokens, too.
+the certificates of a model hold for its tokens, too. It goes past what records requests: a recording has no tokens in it.
 """
 
+import importlib.util
 import os
-import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,21 +15,32 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+from pydantic_core import from_json
 
+from hocket._runtime import clock
 from hocket._runtime.portal import run_in_portal
-from hocket.clouds.key_cache import FOR_GOOD, Found, get_key
+from hocket.clouds.key_cache import FOR_GOOD, RENEW_AHEAD, Found, get_key
 from hocket.errors import AuthenticationError, InvalidInput, LLMError
-from hocket.http.clients import ClientSettings
-from hocket.http.exchange import send
+from hocket.http.clients import ClientSettings, get_client
+from hocket.http.exchange import HTTPStream
 from hocket.http.request import HTTPRequest
 
-__all__ = ["CLOUD_PLATFORM", "GoogleToken", "GoogleTokenSource", "google_token"]
+__all__ = ["CLOUD_PLATFORM", "GoogleToken", "GoogleTokenSource", "google_token", "is_google_auth_here"]
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 """The scope of all of Google Cloud."""
 
 PATIENCE = 120.0
 """Seconds for a request of google-auth's that names no limit."""
+
+MAX_REPLY = 2**20
+"""Bytes of a reply that google-auth is given."""
+
+_KINDS = {
+    "authorized_user": ("google.oauth2.credentials", "from_authorized_user_info"),
+    "service_account": ("google.oauth2.service_account", "from_service_account_info"),
+}
+"""Kinds of files that have a reader of their own; that for any kind warns of files that strangers give."""
 
 
 def google_token(credentials: Any = None, *, scopes: Sequence[str] = (CLOUD_PLATFORM,)) -> Callable[[], Awaitable[str]]:
@@ -43,12 +54,12 @@ def google_token(credentials: Any = None, *, scopes: Sequence[str] = (CLOUD_PLAT
         InvalidInput: ``credentials`` is none of these.
         AuthenticationError: from the function: there are no credentials, or Google refuses them.
     """
-    source = GoogleTokenSource(credentials, tuple(scopes))
+    return GoogleTokenSource(credentials, tuple(scopes)).get_text
 
-    async def get_token() -> str:
-        return (await source.get()).token
 
-    return get_token
+def is_google_auth_here() -> bool:
+    """Whether google-auth is installed."""
+    return importlib.util.find_spec("google") is not None and importlib.util.find_spec("google.auth") is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +102,15 @@ class GoogleTokenSource:
         given = self.credentials
         if given is None:
             name: object = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
-        elif isinstance(given, str | Path):
-            name = str(given)
         elif isinstance(given, Mapping):
             name = repr(sorted(cast("Mapping[str, object]", given).items()))
         else:
-            name = id(given)
+            name = given
         return await get_key(("google", name, self.scopes, self.settings), partial(_fetch, self))
+
+    async def get_text(self) -> str:
+        """Return the text of a token that holds. Raises as `get`."""
+        return (await self.get()).token
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +123,7 @@ class _Reply:
 
 
 def _fetch(source: GoogleTokenSource) -> Found[GoogleToken]:
-    """Return a new token. It blocks."""
+    """Return a token that is new, or that its credentials still have. It blocks."""
     try:
         auth: Any = import_module("google.auth")
         errors: Any = import_module("google.auth.exceptions")
@@ -130,45 +143,58 @@ def _fetch(source: GoogleTokenSource) -> Found[GoogleToken]:
     ) -> _Reply:
         content = body.encode() if isinstance(body, str) else body or b""
         asked = HTTPRequest(method, url, {name.lower(): value for name, value in (headers or {}).items()}, content)
-
-        async def exchange() -> _Reply:
-            with anyio.fail_after(timeout or PATIENCE):
-                reply = await send(asked, source.settings)
-            return _Reply(reply.status, reply.headers, reply.content)
-
         try:
-            return run_in_portal(exchange)
+            return run_in_portal(partial(_exchange, asked, source.settings, timeout or PATIENCE))
         except (LLMError, TimeoutError) as error:
-            raise errors.TransportError(str(error) or "it took too long") from error
+            raise errors.TransportError(str(error) or f"no answer within {timeout or PATIENCE:g} s") from error
 
     try:
         credentials, project = _load(auth, source, request)
-        credentials.refresh(request)
-    except (errors.GoogleAuthError, OSError, ValueError) as error:
+        ends = _find_end(credentials)
+        if not credentials.token or ends < clock.current().time() + RENEW_AHEAD:
+            credentials.refresh(request)
+            ends = _find_end(credentials)
+    except Exception as error:  # google-auth reads what it gets as it should be
         raise AuthenticationError(
             f"Google gives no token ({type(error).__name__}: {error}): give credentials=..., or log in by `gcloud auth "
             "application-default login`"
         ) from error
-    expiry: datetime | None = credentials.expiry  # in UTC, without a time zone
-    ends = FOR_GOOD if expiry is None else (expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)).timestamp()
     quota: str | None = getattr(credentials, "quota_project_id", None)
     own: str | None = project or getattr(credentials, "project_id", None)
     return Found(GoogleToken(credentials.token, own, quota), ends)
 
 
+async def _exchange(request: HTTPRequest, settings: ClientSettings, limit: float) -> _Reply:
+    """Return the reply to a request of google-auth's, within so many seconds."""
+    with anyio.fail_after(limit):
+        stream = HTTPStream(await get_client(settings).open(request), MAX_REPLY)
+        try:
+            return _Reply(stream.status, stream.headers, await stream.read())
+        finally:
+            await stream.aclose()
+
+
+def _find_end(credentials: Any) -> float:
+    expiry: datetime | None = credentials.expiry  # in UTC, without a time zone
+    return FOR_GOOD if expiry is None else (expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)).timestamp()
+
+
 def _load(auth: Any, source: GoogleTokenSource, request: Callable[..., _Reply]) -> tuple[Any, str | None]:
-    """Return credentials of google-auth, and their project."""
+    """Return credentials of google-auth, and their project.
+
+    Raises:
+        ValueError: what was given is no JSON object.
+    """
     given, scopes = source.credentials, list(source.scopes)
     if given is None:
         return cast("tuple[Any, str | None]", auth.default(scopes=scopes, request=request))
     if not isinstance(given, str | Path | Mapping):
         return import_module("google.auth.credentials").with_scopes_if_required(given, scopes), None
-    with warnings.catch_warnings():  # that files of strangers may lead anywhere: this one was given for this
-        warnings.simplefilter("ignore")
-        if isinstance(given, Mapping):
-            found = auth.load_credentials_from_dict(
-                dict(cast("Mapping[str, object]", given)), scopes=scopes, request=request
-            )
-        else:
-            found = auth.load_credentials_from_file(str(given), scopes=scopes, request=request)
-    return cast("tuple[Any, str | None]", found)
+    info = cast("object", given if isinstance(given, Mapping) else from_json(Path(given).expanduser().read_bytes()))
+    if not isinstance(info, Mapping):
+        raise ValueError("the credentials are no JSON object")
+    fields = dict(cast("Mapping[str, object]", info))
+    if (kind := fields.get("type")) in _KINDS:
+        place, verb = _KINDS[str(kind)]
+        return getattr(import_module(place).Credentials, verb)(fields, scopes=scopes), None
+    return cast("tuple[Any, str | None]", auth.load_credentials_from_dict(fields, scopes=scopes, request=request))

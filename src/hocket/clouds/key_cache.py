@@ -2,17 +2,18 @@
 
 What fetches a key is a cloud's own library, which blocks, or a function of the user's. So a fetch belongs to no call: a
 library runs in a thread of its own, and whoever needs the key waits for its outcome on a loop of its own. A call that is
-cancelled leaves the fetch to the others.
+cancelled leaves the fetch to the others. A key without an end is shared by nobody: who knows whom it was made for.
 
 A key is renewed behind the back of the calls in the last five minutes before its end, and waited for in the last one. So
 a call that has a valid key never waits: botocore has 15 and 10 minutes for it, google-auth 3:45.
 """
 
+import contextlib
 import inspect
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -35,7 +36,7 @@ WAIT_AHEAD = 60.0
 """Seconds before its end in which calls wait for the new one."""
 
 PAUSE = 30.0
-"""Seconds between a renewal that failed and the next, while the old key holds."""
+"""Seconds between a renewal and the next, where it failed or brought a key that ends as soon."""
 
 PATIENCE = 60.0
 """Seconds that a fetch may take, before its calls fail and the next one begins anew."""
@@ -50,7 +51,7 @@ FOR_GOOD = float("inf")
 """The end of a key that has none."""
 
 FOR_NOW = 0.0
-"""The end of a key of which nothing is known: it is not kept."""
+"""The end of a key of which nothing is known: each call asks for one of its own."""
 
 _log = logging.getLogger("hocket.clouds")
 
@@ -67,10 +68,11 @@ class Found(Generic[T]):
 class _Entry:
     """One key, or its absence."""
 
+    fetch: object  # of the first call; kept, since the name may be the id of what it asks
     held: Found[Any] | None = None
     flight: "Future[Found[Any]] | None" = None
     began_at: float = 0.0  # the flight
-    rests_until: float = 0.0  # after a renewal that failed
+    rests_until: float = 0.0  # after a fetch, which may have failed, or brought the same key
     rejected_at: float = -FRESH  # when the key before this one was rejected
 
 
@@ -89,28 +91,39 @@ async def get_key(name: Hashable, fetch: Callable[[], Found[T] | Awaitable[Found
         AuthenticationError: the fetch took more than a minute.
         Exception: whatever ``fetch`` raises, while no older key holds.
     """
-    now = clock.current().time()
+    now = clock.current().now()
     with _lock:
-        entry = _entries.setdefault(name, _Entry())
+        entry = _entries.setdefault(name, _Entry(fetch))
         held, flight, begins = entry.held, entry.flight, False
-        left = held.expires_at - now if held is not None else 0.0
+        left = _measure_rest(held)
         if held is not None and (left > RENEW_AHEAD or (left > 0 and now < entry.rests_until)):
             return cast(T, held.value)
-        if flight is None or now - entry.began_at > PATIENCE:
-            flight = entry.flight = Future()
-            entry.began_at, begins = now, True
+        is_shared = held is None or held.expires_at != FOR_NOW
+        if flight is None or now - entry.began_at >= PATIENCE or not is_shared:
+            flight, begins = Future[Found[Any]](), True
+            if is_shared:
+                entry.flight, entry.began_at = flight, now
             for oldest in list(_entries)[:-MOST]:
                 del _entries[oldest]
+        patience = PATIENCE if begins else entry.began_at + PATIENCE - now
     if begins:
         _begin(entry, flight, fetch)
     if held is not None and left > WAIT_AHEAD:
         return cast(T, held.value)
     try:
-        return cast(T, (await _wait(flight)).value)
+        found = await _wait(entry, flight, patience)
     except Exception:
-        if held is not None and left > 0:  # its log line is written
+        if held is not None and _measure_rest(held) > 0:  # its log line is written
             return cast(T, held.value)
         raise
+    if begins or found.expires_at != FOR_NOW:
+        return cast(T, found.value)
+    return await get_key(name, fetch)  # that one was for another call, of another tenant perhaps
+
+
+def _measure_rest(held: Found[Any] | None) -> float:
+    """Return the seconds for which a key still holds; 0 or less: it does not."""
+    return 0.0 if held is None else held.expires_at - clock.current().time()
 
 
 def reject_key(name: Hashable, is_rejected: Callable[[Any], bool]) -> bool:
@@ -122,7 +135,7 @@ def reject_key(name: Hashable, is_rejected: Callable[[Any], bool]) -> bool:
         name: as for `get_key`.
         is_rejected: whether the request was made with this key.
     """
-    now = clock.current().time()
+    now = clock.current().now()
     with _lock:
         entry = _entries.get(name)
         if entry is None:
@@ -131,7 +144,7 @@ def reject_key(name: Hashable, is_rejected: Callable[[Any], bool]) -> bool:
             return True  # another call has seen it before
         if now - entry.rejected_at < FRESH:
             return False
-        entry.held, entry.rejected_at, entry.rests_until = None, now, 0.0
+        entry.held, entry.rejected_at = None, now
         return True
 
 
@@ -144,7 +157,8 @@ def _begin(entry: _Entry, flight: "Future[Found[T]]", fetch: Callable[[], Found[
         except Exception as error:
             _end(entry, flight, None, error)
         except BaseException:
-            _end(entry, flight, None, AuthenticationError("the event loop on which a key was fetched has ended"))
+            late = "the event loop on which a key was fetched has ended"
+            _end(entry, flight, None, AuthenticationError(late, retryable=True))
             raise
         else:
             _end(entry, flight, found, None)
@@ -164,32 +178,33 @@ def _begin(entry: _Entry, flight: "Future[Found[T]]", fetch: Callable[[], Found[
 
 
 def _end(entry: _Entry, flight: "Future[Found[T]]", found: Found[T] | None, error: BaseException | None) -> None:
-    """Keep what a fetch has found, and tell those who wait for it."""
-    now = clock.current().time()
+    """Keep what a fetch has found, and tell those who wait for it. What comes after they gave it up is kept, too."""
     with _lock:
+        still = _measure_rest(entry.held) if error is not None and entry.flight is flight else 0.0
         if entry.flight is flight:
             entry.flight = None
-        if found is not None and found.expires_at > now:
-            entry.held, entry.rests_until = found, 0.0
-        still = entry.held.expires_at - now if error is not None and entry.held is not None else 0.0
-        if still > 0:
-            entry.rests_until = now + PAUSE
-    if error is None:
-        flight.set_result(cast("Found[T]", found))
-        return
+        if found is not None:
+            entry.held = found
+        entry.rests_until = clock.current().now() + PAUSE
     if still > 0:
         _log.warning("a key could not be renewed; the old one holds for %d s more: %s", still, error)
-    flight.set_exception(error)
+    with contextlib.suppress(InvalidStateError):  # nobody waits any more
+        if error is None:
+            flight.set_result(cast("Found[T]", found))
+        else:
+            flight.set_exception(error)
 
 
-async def _wait(flight: "Future[Found[T]]") -> Found[T]:
+async def _wait(entry: _Entry, flight: "Future[Found[T]]", seconds: float) -> Found[T]:
     is_over = anyio.Event()
     token = current_token()
     flight.add_done_callback(lambda _: call_soon(token, is_over.set))
-    with anyio.move_on_after(PATIENCE):
+    with clock.Alarm() as alarm:
+        alarm.set(seconds)
         await is_over.wait()
     if not flight.done():
-        raise AuthenticationError(f"what fetches the key has not answered for {PATIENCE:g} s; the next call asks again")
+        late = f"what fetches the key has not answered for {PATIENCE:g} s; the next call asks again"
+        _end(entry, flight, None, AuthenticationError(late))
     return flight.result()
 
 

@@ -10,7 +10,16 @@ from hocket.errors.hints import near_name_hint
 __all__ = ["init_embeddings", "list_embedding_providers"]
 
 _GROUP = "hocket.embeddings"
-_ALIASES = {"gemini": "google", "google_genai": "google", "mistralai": "mistral"}
+_ALIASES = {
+    "amazon_bedrock": "bedrock",
+    "aws": "bedrock",
+    "aws_bedrock": "bedrock",
+    "gemini": "google",
+    "google_genai": "google",
+    "mistralai": "mistral",
+    "vertex": "google_vertexai",
+    "vertexai": "google_vertexai",
+}
 _points = {point.name: point for point in entry_points(group=_GROUP)}  # read now: it looks at the disk
 
 

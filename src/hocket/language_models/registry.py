@@ -38,12 +38,6 @@ _ALIASES = {
     "vertexai": "google_vertexai",
 }
 
-# Roads to models that hocket has no provider for, and the way round.
-_ROUNDABOUT = {
-    "google_vertexai": "Vertex AI wants OAuth tokens: use openai:MODEL with the base_url of its OpenAI-compatible endpoint "
-    "and a function that returns a token as api_key, or google:MODEL with a key of Google AI Studio",
-}
-
 # How a model's own name tells its provider, for those who leave it out. Also of providers that are not installed: to
 # say which one is missing helps more than to list those that are there.
 _FAMILIES = (
@@ -56,7 +50,7 @@ _FAMILIES = (
     (r"grok", "xai"),
     (r"sonar", "perplexity"),
     (r"accounts/fireworks/", "fireworks"),
-    (r"(amazon|anthropic|meta)\.", "bedrock"),
+    (r"(amazon|anthropic|meta)\.|(us|us-gov|eu|apac|jp|au|ca|global)\.[a-z0-9]+\.|arn:aws[a-z-]*:bedrock:", "bedrock"),
     (r".*\.gguf$", "local"),
 )
 
@@ -215,9 +209,6 @@ def _find_provider(name: str) -> str | None:
 def _make_unknown_model(what: str, name: str = "") -> UnknownModel:
     names = list_providers()
     near = difflib.get_close_matches(_normalise(name), names)
-    way_round = _ROUNDABOUT.get(_ALIASES.get(_normalise(name), _normalise(name)))
-    if way_round:
-        return UnknownModel(f"{what}: {way_round} (docs/providers.md)")
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return UnknownModel(f"{what}{hint}; there are: {', '.join([*near, *(one for one in names if one not in near)])}")
 

@@ -39,6 +39,7 @@ _PROVIDERS = {
     "azure_entra": "azure",
     "gemini_compatible": "google",
     "google_genai": "google",
+    "google_vertexai": "google",
     "mistralai": "mistral",
     "moonshot": "moonshotai",
     "openai_responses": "openai",

@@ -6,12 +6,14 @@ Credentials that were only found go to AWS's hosts, or to the address that the e
 
 import importlib.util
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, cast
+from urllib.parse import quote
 
-from pydantic import Field, SecretStr
+from pydantic import Field, InstanceOf, SecretStr
 from pydantic_core import from_json
 
 from hocket._runtime import clock
@@ -24,9 +26,10 @@ from hocket.clouds.aws import (
 )
 from hocket.clouds.aws_signature import sign_request
 from hocket.errors import AuthenticationError, InvalidInput, LLMError
+from hocket.errors.hints import excerpt
 from hocket.http.failures import classify_error
 from hocket.http.request import HTTPReply, HTTPRequest
-from hocket.remote.endpoint import Endpoint
+from hocket.remote.endpoint import Endpoint, Headers
 from hocket.remote.options import rename_fields
 from hocket.remote.service import RemoteService
 
@@ -53,7 +56,6 @@ def _find_credentials(fields: Mapping[str, Any]) -> Mapping[str, object]:
 
 AWS_ENDPOINT = Endpoint(
     name="bedrock",
-    hosts=("amazonaws.com", "amazonaws.com.cn"),
     find_credentials=_find_credentials,
     extra="bedrock",
 )
@@ -86,14 +88,19 @@ class AWSService(RemoteService):
     _signing_name: ClassVar[str] = "bedrock"
     """The name that the service signs by."""
 
+    _models_path: ClassVar[str] = "foundation-models"
+    """What lists the models of Bedrock."""
+
     _unkeyed: ClassVar[frozenset[str]] = RemoteService._unkeyed | {  # pyright: ignore[reportPrivateUsage]  # its own class
         "credentials",
         "credentials_profile_name",
         *KEY_FIELDS,
     }
 
+    _local_fields: ClassVar = RemoteService._local_fields | {"credentials_profile_name"}  # pyright: ignore[reportPrivateUsage]  # as above
+
     region_name: str | None = None
-    credentials: AWSCredentials | CredentialsSource | CredentialsFunction | None = Field(
+    credentials: InstanceOf[AWSCredentials] | InstanceOf[CredentialsSource] | CredentialsFunction | None = Field(
         default=None, exclude=True, repr=False
     )
     credentials_profile_name: str | None = None
@@ -108,6 +115,8 @@ class AWSService(RemoteService):
         region = fields["region_name"] = _find_region(fields)
         if not region and not (fields.get("api_key") and fields.get("base_url")):
             raise InvalidInput("AWS has regions, and none is named: give region_name='eu-west-1', or set AWS_REGION")
+        if region and not re.fullmatch("[a-z0-9-]+", region):  # it becomes a part of the address
+            raise InvalidInput(f"the region {excerpt(region)} is none of AWS's: region_name='eu-west-1'")
         if keys := _take_keys(fields):
             fields["credentials"] = keys
         elif profile := fields.get("credentials_profile_name"):
@@ -118,13 +127,30 @@ class AWSService(RemoteService):
     def _choose_endpoint(cls, fields: Mapping[str, Any]) -> Endpoint:
         region = fields.get("region_name") or ""
         suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+        hosts = (f"{region}.{suffix}", f"{region}.vpce.{suffix}", f"{region}.api.aws") if region else ()
         addresses = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
         return replace(
             cls._endpoint,
             base_url=f"https://bedrock-runtime.{region}.{suffix}" if region else None,
+            hosts=tuple(
+                f"bedrock-runtime{kind}.{host}" for host in hosts for kind in ("", "-fips")
+            ),  # others are strangers'
             url_variable=next((name for name in addresses if os.environ.get(name)), addresses[0]),
             key_variables=() if fields.get("credentials") else ("AWS_BEARER_TOKEN_BEDROCK",),
         )
+
+    async def alist_models(self) -> list[str]:
+        """Return the names of the models that the region offers, in its order. Inference profiles are not among them.
+
+        Raises:
+            LLMError: the server failed or refused, could not be reached, or gave no such list.
+        """
+        url = self._url(self._models_path).replace("://bedrock-runtime.", "://bedrock.", 1)
+        return await self._fetch_names_at(url, "modelSummaries", "modelId")
+
+    def _ask(self, model: str, verb: str, body: Mapping[str, object], headers: Headers | None = None) -> HTTPRequest:
+        """Return the request that has a model of Bedrock's do something, such as ``invoke``."""
+        return self._post(self._url(f"model/{quote(model, safe='')}/{verb}"), body, headers)
 
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         if self.credentials is None:
@@ -147,7 +173,7 @@ class AWSService(RemoteService):
         if kind in _PASSING:
             error.retryable = True
         elif kind in _EXPIRED and self.credentials is not None:
-            error.retryable = self._source.reject(frozenset(secrets))
+            error.retryable = self._source.reject(secrets)
         elif kind in _CLOCK_WORDS and abs(skew := _compute_skew(reply.headers)) > SKEW:
             error.message += f"; this machine's clock is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}: set it"
             error.args = (error.message,)

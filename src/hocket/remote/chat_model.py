@@ -66,6 +66,9 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
     _call_ids: ClassVar[re.Pattern[str] | None] = None
     """What the ids of tool calls must look like; others are replaced, in their results as well. None: any will do."""
 
+    _kin: ClassVar[frozenset[str]] = frozenset()
+    """Names of providers whose replies are in the same format, so that they go back as its own do."""
+
     @abstractmethod
     def _request(self, messages: Sequence[BaseMessage], options: Any, *, stream: bool) -> HTTPRequest:
         """Return the request, but for its key and the headers of the call.
@@ -244,7 +247,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             lifted = lift_results(messages if self._knows_functions else lift_function_calls(messages))
             check_results(lifted, has_beginning=self._has_beginning(params))
             adapted, downgrade = hand_over(
-                lifted, self._provider, self._is_native, self._call_id_form, self._takes_back
+                lifted, self._provider, self._is_native, self._call_id_form, self._takes_back, self._kin
             )
         except _ODD_SHAPES as error:
             raise _make_malformed(error) from error

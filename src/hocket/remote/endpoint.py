@@ -250,7 +250,8 @@ def explain_missing_key(endpoint: Endpoint, url: str, *, is_known: bool) -> str:
             if endpoint.extra
             else ""
         )
-        return f"{urlsplit(url).hostname} needs a key: set {variables}, or give api_key=...{further}"
+        found = f"set {variables}, or " if endpoint.key_variables else ""
+        return f"{urlsplit(url).hostname} needs a key: {found}give api_key=...{further}"
     variable = f", or name this address in {endpoint.url_variable}" if endpoint.url_variable else ""
     return (
         f"{redact_url(url)} is not known to belong to {endpoint.name}, so {variables} of the environment is not sent "

@@ -102,6 +102,7 @@ def hand_over(
     is_native: IsNative,
     call_ids: re.Pattern[str] | None = None,
     takes_back: frozenset[str] = PRIVATE,
+    kin: frozenset[str] = frozenset(),
 ) -> tuple[Sequence[BaseMessage], Downgrade | None]:
     """Return a conversation as one provider can take it, and what was left out. The messages themselves stay as they are.
 
@@ -114,10 +115,12 @@ def hand_over(
         call_ids: what the ids of tool calls must look like; one that does not is replaced, in its result as well. None:
             any will do.
         takes_back: types of standard blocks, beside those that say or call something, that it takes in replies of its own.
+        kin: the names of providers whose replies are in its format, so that they go back as its own do.
     """
     left_out: list[str] = []
+    own = kin | {provider}
     made: Sequence[BaseMessage] = [
-        _hand_over(message, provider, is_native, takes_back, left_out) if isinstance(message, AIMessage) else message
+        _hand_over(message, own, is_native, takes_back, left_out) if isinstance(message, AIMessage) else message
         for message in messages
     ]
     made = [message for message in made if not (isinstance(message, AIMessage) and _is_empty(message))]
@@ -132,10 +135,11 @@ def _is_empty(message: AIMessage) -> bool:
 
 
 def _hand_over(
-    message: AIMessage, provider: str, is_native: IsNative, takes_back: frozenset[str], left_out: list[str]
+    message: AIMessage, own: frozenset[str], is_native: IsNative, takes_back: frozenset[str], left_out: list[str]
 ) -> AIMessage:
     author = message.response_metadata.get("model_provider")
-    is_own, is_foreign = author == provider, author not in (None, provider)
+    is_own = author in own
+    is_foreign = author is not None and not is_own
     changes: Fields = {}
     if not isinstance(message.content, str):
         parts: list[str | Fields] = []

@@ -43,6 +43,7 @@ class Sender:
         max_bytes: of a reply; None: no limit.
         authenticate: returns the headers that authenticate the request, given the request without them; what nobody may
             see is a `Secret` there.
+        locate: returns the request with the URL that it goes to.
         read_failure: returns the error that a reply stands for whose status is not one of success, given what it must
             not repeat.
     """
@@ -57,6 +58,7 @@ class Sender:
     max_bytes: int | None
     read_failure: Callable[[HTTPReply, Sequence[str]], LLMError]
     authenticate: Callable[[HTTPRequest], Awaitable[Mapping[str, str]]]
+    locate: Callable[[HTTPRequest], Awaitable[HTTPRequest]]
 
     async def send(self, request: HTTPRequest, read: Callable[[HTTPReply], T]) -> T:
         """Send a request and return what ``read`` makes of its reply.
@@ -131,12 +133,12 @@ class Sender:
 
     async def _sign(self, request: HTTPRequest) -> HTTPRequest:
         """Return the request with all its headers: those of the call and the service over those that authenticate it."""
-        bare = self.complete(request)
+        bare = self.complete(await self.locate(request))
         headers = {**await self.authenticate(bare), **bare.headers}
         for value in headers.values():
             if isinstance(value, Secret):
                 remember_secret(value)
-        return replace(request, headers=headers)
+        return replace(bare, headers=headers)
 
     def _fail(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
         """Return the error that a reply stands for."""

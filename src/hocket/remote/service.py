@@ -206,6 +206,10 @@ class RemoteService(AsyncClosing, LateModel):
         """The name of the model that is asked, for errors."""
         return cast("str | None", self.__dict__.get("model"))
 
+    async def _locate(self, request: HTTPRequest) -> HTTPRequest:
+        """Return a request with the URL that it goes to: for a part of it that only credentials know, at the first call."""
+        return request
+
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         """Return the headers that authenticate a request, secrets as `Secret`; by default those that `_sign` makes.
 
@@ -272,6 +276,7 @@ class RemoteService(AsyncClosing, LateModel):
             max_bytes=fields["max_reply_bytes"],
             read_failure=self._read_failure,
             authenticate=self._authenticate,
+            locate=self._locate,
         )
 
     def _url(self, path: str) -> str:

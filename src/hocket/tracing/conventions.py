@@ -248,6 +248,7 @@ PROVIDERS: Mapping[str, str] = {
     "gemini_compatible": "gcp.gemini",
     "google": "gcp.gemini",
     "google_genai": "gcp.gemini",
+    "google_vertexai": "gcp.vertex_ai",
     "mistral": "mistral_ai",
     "mistralai": "mistral_ai",
     "moonshot": "moonshot_ai",

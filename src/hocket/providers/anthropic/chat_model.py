@@ -119,13 +119,17 @@ class ChatAnthropic(AnthropicOptions, RemoteChatModel):
 
     def _request(self, messages: Sequence[BaseMessage], options: AnthropicOptions, *, stream: bool) -> HTTPRequest:
         body = encode_request(messages, options, self._choose_max_tokens(vars(options)), stream=stream)
-        return self._post(self._url("v1/messages"), body, self._make_headers(options))
+        return self._address(body, self._make_headers(options), stream=stream)
+
+    def _address(self, body: Fields, headers: Fields, *, stream: bool) -> HTTPRequest:
+        """Return the request that has this body; a cloud has other addresses."""
+        return self._post(self._url("v1/messages"), body, headers)
 
     @property
-    def _relay_format(self) -> RelayFormat:
+    def _relay_format(self) -> RelayFormat | None:
         return RELAY_FORMAT
 
-    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI | None":
         from hocket.providers.anthropic.batches import AnthropicBatches  # live calls need none of it
 
         return AnthropicBatches(request)

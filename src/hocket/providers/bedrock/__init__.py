@@ -1,4 +1,4 @@
-"""Amazon Bedrock's Converse API."""
+"""Amazon Bedrock: its Converse API, and its embedding models."""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +6,10 @@ from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.providers.bedrock.chat_model import ChatBedrockConverse
+    from hocket.providers.bedrock.embeddings import BedrockEmbeddings
 
-_HOMES = {"chat_model": "ChatBedrockConverse"}
+_HOMES = {"chat_model": "ChatBedrockConverse", "embeddings": "BedrockEmbeddings"}
 
-__all__ = ["ChatBedrockConverse"]
+__all__ = ["BedrockEmbeddings", "ChatBedrockConverse"]
 
 __getattr__: Loader = loader(__name__, _HOMES)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import quote
 
 from hocket._schemas.dialects import ANTHROPIC
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -53,15 +52,6 @@ class ChatBedrockConverse(AWSService, BedrockOptions, RemoteChatModel):
     _call_ids: ClassVar = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
     _merged_fields: ClassVar = frozenset({"inferenceConfig", "additionalModelRequestFields"})
 
-    async def alist_models(self) -> list[str]:
-        """Return the names of the models that the region offers, in its order. Inference profiles are not among them.
-
-        Raises:
-            LLMError: the server failed or refused, could not be reached, or gave no such list.
-        """
-        url = self._url("foundation-models").replace("://bedrock-runtime.", "://bedrock.", 1)
-        return await self._fetch_names_at(url, "modelSummaries", "modelId")
-
     # -- hooks
 
     @property
@@ -84,9 +74,6 @@ class ChatBedrockConverse(AWSService, BedrockOptions, RemoteChatModel):
 
     def _is_native(self, part: FieldsView) -> bool:
         return is_native(part)
-
-    def _ask(self, model: str, verb: str, body: FieldsView) -> HTTPRequest:
-        return self._post(self._url(f"model/{quote(model, safe='')}/{verb}"), body)
 
     def _request(self, messages: Sequence[BaseMessage], options: BedrockOptions, *, stream: bool) -> HTTPRequest:
         def choose_max_tokens() -> int:

@@ -14,7 +14,7 @@ from hocket.providers.google.content import is_native
 from hocket.providers.google.decode import decode_reply
 from hocket.providers.google.encode import encode_conversation, encode_request
 from hocket.providers.google.options import GoogleOptions
-from hocket.providers.google.service import GoogleService, name_model
+from hocket.providers.google.service import PROVIDER, VERTEX, GoogleService, name_model
 from hocket.providers.google.stream import GoogleDecoder
 from hocket.providers.google.tools import encode_tools
 from hocket.remote.chat_model import RemoteChatModel
@@ -50,6 +50,7 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
     _reasoning_options: ClassVar = frozenset({"thinking_level", "thinking_budget", "include_thoughts"})
     _schema_dialect: ClassVar = DRAFT_2020_12
     _merged_fields: ClassVar = frozenset({"generationConfig"})
+    _kin: ClassVar = frozenset({PROVIDER, VERTEX})
 
     async def alist_models(self) -> list[str]:
         """Return the names of the models that the server offers to this key, in its order, without ``models/``.
@@ -79,7 +80,7 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
         url = self._url(self._path(f"{name_model(options.model)}:{verb}"))
         return self._post(url, encode_request(messages, options, stream=stream))
 
-    def _batch_api(self, request: HTTPRequest) -> "BatchAPI":
+    def _batch_api(self, request: HTTPRequest) -> "BatchAPI | None":
         from hocket.providers.google.batches import GoogleBatches  # live calls need none of it
 
         return GoogleBatches(request)
@@ -87,15 +88,17 @@ class ChatGoogleGenerativeAI(GoogleService, GoogleOptions, RemoteChatModel):
     def _request_count(self, messages: Sequence[BaseMessage], tools: Sequence[FieldsView]) -> HTTPRequest:
         name = name_model(self.model)
         body = {**encode_conversation(messages, self.model), **encode_tools(tools, None)}
-        is_bare = body.keys() == {"contents"}
-        counted = body if is_bare else {"generateContentRequest": {"model": name, **body}}
-        return self._post(self._url(self._path(f"{name}:countTokens")), counted)
+        return self._post(self._url(self._path(f"{name}:countTokens")), self._write_count(name, body))
+
+    def _write_count(self, name: str, body: FieldsView) -> FieldsView:
+        """Return the body of a request that counts the tokens of a conversation."""
+        return body if list(body) == ["contents"] else {"generateContentRequest": {"model": name, **body}}
 
     def _read_count(self, data: Any) -> int:
         return int(data["totalTokens"])
 
     def _decode(self, reply: HTTPReply) -> ChatResult:
-        return decode_reply(reply, include_headers=self.include_response_headers)
+        return decode_reply(reply, self._provider, include_headers=self.include_response_headers)
 
     def _decoder(self, headers: Mapping[str, str]) -> GoogleDecoder:
-        return GoogleDecoder(headers, include_headers=self.include_response_headers)
+        return GoogleDecoder(headers, self._provider, include_headers=self.include_response_headers)

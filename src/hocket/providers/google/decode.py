@@ -46,9 +46,9 @@ _OWN_PLACE = frozenset(
 _NAMES = {"logprobsResult": "logprobs"}
 
 
-def decode_reply(reply: HTTPReply, *, include_headers: bool = False) -> ChatResult:
+def decode_reply(reply: HTTPReply, provider: str = PROVIDER, *, include_headers: bool = False) -> ChatResult:
     """Return what a whole reply says. A prompt that was blocked has an empty answer, filtered. Raises as `read_answer`."""
-    return read_answer(reply, PROVIDER, _read, "answer of the Gemini API's", include_headers=include_headers)
+    return read_answer(reply, provider, _read, "answer of the Gemini API's", include_headers=include_headers)
 
 
 def _read(data: FieldsView, facts: Fields) -> ChatResult:

@@ -8,17 +8,15 @@ from hocket.remote.endpoint import Endpoint
 from hocket.remote.options import FIELDS_INSTEAD
 from hocket.remote.service import RemoteService
 
-__all__ = ["PROVIDER", "GoogleService", "name_model"]
+__all__ = ["PROVIDER", "VERTEX", "GoogleService", "name_model"]
 
-PROVIDER = "google_genai"
+PROVIDER, VERTEX = "google_genai", "google_vertexai"
+"""The names of Google's two services for Gemini: one API, two addresses."""
 
 VERSIONS = {"beta": "v1beta"}
 """What the official SDK understands in its variable beside the versions themselves."""
 
-_VERTEX = (
-    "base_url='https://LOCATION-aiplatform.googleapis.com/v1/projects/PROJECT/locations/LOCATION/publishers/google', "
-    "api_version='' and api_key=..., an access token or a function that returns one: hocket signs no requests itself"
-)
+_VERTEX = "ChatVertexAI or VertexAIEmbeddings, which ask Vertex AI: ChatVertexAI(model=..., project=..., location=...)"
 
 
 class GoogleService(RemoteService):

@@ -42,8 +42,10 @@ _GROWING = frozenset({"text", "thought"})
 class GoogleDecoder(ChatStreamDecoder):
     """Reads one stream. `ChatStreamDecoder` tells the arguments."""
 
-    def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
-        super().__init__(PROVIDER, headers, include_headers=include_headers)
+    def __init__(
+        self, headers: Mapping[str, str] | None = None, provider: str = PROVIDER, *, include_headers: bool = False
+    ) -> None:
+        super().__init__(provider, headers, include_headers=include_headers)
         self._name = ""  # what ids of calls are made of
         self._usage: object = None
         self._count = 0  # of calls

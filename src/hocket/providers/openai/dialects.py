@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
+from hocket.clouds.azure import azure_token, is_azure_identity_here
 from hocket.errors import InvalidInput
 from hocket.language_models.option_policy import VOCABULARY
 from hocket.language_models.tool_choice import ToolChoiceKind
@@ -80,6 +81,12 @@ _BEYOND = VOCABULARY - {
 
 _SAMPLING = {"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repetition_penalty"}
 
+
+def _find_token(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what azure-identity will find, as the field that has it."""
+    return {"api_key": azure_token()} if is_azure_identity_here() else {}
+
+
 _AZURE = Dialect(
     name="azure",
     hosts=("openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"),
@@ -110,7 +117,14 @@ _ALL = (
     ),
     _AZURE,
     # Signed in by Microsoft Entra ID: a token, mostly from a callable, and no key.
-    replace(_AZURE, name="azure_entra", key_variables=("AZURE_OPENAI_AD_TOKEN",), key_header="authorization"),
+    replace(
+        _AZURE,
+        name="azure_entra",
+        key_variables=("AZURE_OPENAI_AD_TOKEN",),
+        key_header="authorization",
+        find_credentials=_find_token,
+        extra="entra",
+    ),
     Dialect(
         name="groq",
         base_url="https://api.groq.com/openai/v1",
