@@ -28,7 +28,7 @@ DOCUMENTS = 2_000
 
 def exact(bench: Bench) -> Iterator[Row]:
     """The ten nearest of many, in memory and in a file."""
-    count = MANY // 2 if bench.plan.quick else MANY
+    count = MANY // 5 if bench.plan.quick else MANY
     rows, question = _make_vectors(count)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("memory", "SQLite"):

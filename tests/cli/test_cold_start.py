@@ -24,6 +24,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(("words", "code"), COMMANDS, ids=[words[0] for words, _ in COMMANDS])
 def test_a_command_imports_what_it_needs(words: list[str], code: int, environ: dict[str, str], tmp_path: Path) -> None:
     """With warnings as errors; what is missing has a sentence, and no traceback."""

@@ -8,6 +8,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-provider.md"
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 def test_the_provider_of_the_page_passes(pytester: pytest.Pytester) -> None:
     """As it stands on the page, in a test module, with nothing but pytest and what hocket brings along."""

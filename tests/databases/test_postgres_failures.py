@@ -12,6 +12,8 @@ from hocket._databases.postgres import is_postgres_unavailable  # noqa: E402  # 
     [
         ('connection to server at "127.0.0.1" failed: Connection refused', True),
         ("connection failed: FATAL:  sorry, too many clients already", True),
+        ("connection failed: FATAL:  the database system is starting up", True),
+        ('connection failed: FATAL:  database "runs" is not currently accepting connections', True),
         ('connection failed: FATAL:  too many connections for role "app"', True),
         ("connection failed: FATAL:  remaining connection slots are reserved for roles with SUPERUSER", True),
         ('connection failed: FATAL:  password authentication failed for user "app"', False),

@@ -434,6 +434,49 @@ def test_a_fork(either_url: str):
     assert (done.returncode, done.stdout) == (0, "good\n"), done.stderr
 
 
+ORPHAN = """
+import os, sys, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from hocket.durable import open_runs, wait_for
+
+runs = open_runs(sys.argv[1])
+
+@runs.durable
+async def echo(topic: str) -> str:
+    await wait_for("release")
+    return topic
+
+with runs:
+    run = echo.start("!", id="a")
+    while run.info().status != "waiting":
+        time.sleep(0.05)
+    if os.fork():
+        print("forked", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def orphan(either_url: str) -> Iterator["subprocess.Popen[str]"]:
+    """Yield a program that has forked, in a group of its own, which is killed afterwards."""
+    command = [sys.executable, "-c", ORPHAN, either_url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        try:
+            assert parent.stdout is not None
+            assert parent.stdout.readline() == "forked\n"
+            yield parent
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+
+
+@pytest.mark.nightly  # a new interpreter, which imports for seconds
+async def test_a_child_does_not_keep_the_lock_of_its_killed_parent(either_url: str, orphan: "subprocess.Popen[str]"):
+    """Another worker takes the runs of the parent, though the child lives on."""
+    orphan.kill()
+    async with work(either_url, echo) as durable:
+        await until(durable.runs.run("a"), "waiting", attempts=2)
+
+
 async def test_ten_thousand_waits_are_one_look(url: str):
     """Runs that wait cost one question for all of them, and not one each."""
     runs, (durable,) = make_runs(url, echo)

@@ -89,6 +89,7 @@ def test_the_supervisor_asks_two_agents_each_for_its_own_context(ask: Ask):
     assert printed.strip() == "Thirty days to give it back."
 
 
+@pytest.mark.nightly
 def test_the_desk_finds_a_tool_of_a_server_and_calls_it(ask: Ask):
     """The server is another process; the model is shown one tool until it has asked for more."""
     pytest.importorskip("mcp", reason="the extra `mcp` is not installed")

@@ -99,6 +99,7 @@ def play(service: Service, scene: str) -> Any:
     return seen
 
 
+@pytest.mark.nightly
 def test_an_answer_is_there_again(service: Service):
     """Asked, read, and the same after a reload; then deleted."""
     seen = play(service, "asks")
@@ -114,6 +115,7 @@ def test_a_reload_in_the_middle(service: Service, provider: Server):
     assert len(provider.requests) == count + 2  # with that to go on
 
 
+@pytest.mark.nightly
 def test_a_lost_connection(service: Service):
     """The page goes on from the last event that it has seen."""
     seen = play(service, "loses its connection")
@@ -121,6 +123,7 @@ def test_a_lost_connection(service: Service):
     assert len(seen["asked"]) >= 2 and all(seen["asked"])
 
 
+@pytest.mark.nightly
 def test_stop_in_another_tab(service: Service, provider: Server):
     """It ends the call of the model, and both tabs say so; the half is kept."""
     seen = play(service, "stops elsewhere")
@@ -143,6 +146,7 @@ def test_a_person_decides(service: Service):
         ]
 
 
+@pytest.mark.nightly
 def test_a_reload_after_a_decision(service: Service):
     """Shows everything once; who decides in another tab, later, is told so, and sees what came of it."""
     check_reload_after_decision(play(service, "decides, and comes back"))
@@ -156,12 +160,14 @@ def check_reload_after_decision(seen: Any) -> None:
     assert seen["notice"] == "That was decided already."
 
 
+@pytest.mark.nightly
 def test_what_a_model_says_is_text(service: Service):
     """Never markup, and the policy of the page is not even asked."""
     seen = play(service, "is attacked")
     assert seen == {"texts": ["Attack me.", ATTACK], "kept": ["Attack me.", ATTACK], "images": 0}
 
 
+@pytest.mark.nightly
 def test_a_second_question_meanwhile(service: Service):
     """Is told so in words, and kept in its box; the tab shows the answer that is running."""
     seen = play(service, "is busy")
@@ -169,11 +175,13 @@ def test_a_second_question_meanwhile(service: Service):
     assert seen["texts"][0] == "Talk on." and "Light is scattered" in seen["texts"][1]
 
 
+@pytest.mark.nightly
 def test_a_small_screen(service: Service):
     """Nothing has to be pushed aside, on a phone of 360 pixels either."""
     assert play(service, "is narrow") == {"360": 360, "1200": 1200, "call": 360}
 
 
+@pytest.mark.nightly
 def test_the_keyboard_is_enough(service: Service):
     """To ask, and to approve."""
     assert play(service, "uses the keyboard")["found"][-1] == "Approve"

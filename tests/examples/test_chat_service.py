@@ -143,6 +143,7 @@ def test_a_talk(start_chat: StartChat, provider: Server):
         assert httpx.request(method, service.url + path).status_code == 401
 
 
+@pytest.mark.nightly
 def test_the_page_and_who_reads_it(start_chat: StartChat):
     """A browser gets a secret once; behind a proxy that logs people in, what the proxy says counts, and no cookie."""
     service = start_chat()
@@ -157,6 +158,7 @@ def test_the_page_and_who_reads_it(start_chat: StartChat):
     assert len(ada.show()) == 2 and Reader(service).request("GET", "/history/c1").status_code == 401
 
 
+@pytest.mark.nightly
 def test_a_reader_who_leaves_and_comes_back(start_chat: StartChat, provider: Server):
     """Finds the answer still running, in another process too; Stop there ends the model's call, and the half is kept."""
     first, second = start_chat(), start_chat()
@@ -180,6 +182,7 @@ def test_a_reader_who_leaves_and_comes_back(start_chat: StartChat, provider: Ser
     assert ada.stop() is False
 
 
+@pytest.mark.nightly
 def test_one_answer_at_a_time(start_chat: StartChat):
     """A second question meanwhile is told so, and changes nothing of what a page is shown."""
     ada = Reader(start_chat())
@@ -192,6 +195,7 @@ def test_one_answer_at_a_time(start_chat: StartChat):
     assert ada.show() == [] and ada.stop() is False
 
 
+@pytest.mark.nightly
 def test_a_call_waits_for_a_person(start_chat: StartChat):
     """Over a restart; and who decides twice is told that nothing waits."""
     ada = Reader(start_chat())
@@ -210,6 +214,7 @@ def test_a_call_waits_for_a_person(start_chat: StartChat):
         assert again.status_code == 400
 
 
+@pytest.mark.nightly
 def test_a_model_that_falls_silent(start_chat: StartChat):
     """Is an event in words, after what had come, and the half is kept as one."""
     ada = Reader(start_chat())

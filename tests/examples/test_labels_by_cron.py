@@ -28,6 +28,7 @@ def serve_batches(folder: Path) -> Iterator[dict[str, str]]:
             process.stdin.close()
 
 
+@pytest.mark.nightly
 def test_letters_are_submitted_once_and_collected_later(copy_project: CopyProject):
     """A run never waits; the next ones collect, and a new letter goes by itself."""
     folder = copy_project("labels_by_cron")

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.timeout(WITHIN)
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
 
 
+@pytest.mark.nightly
 def test_the_exam_of_an_own_provider(copy_project: CopyProject):
     """It passes, and the provider has a name once it is installed. (On asyncio: `tests/conformance` has both loops.)"""
     folder = copy_project("own_provider")

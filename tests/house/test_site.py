@@ -66,6 +66,7 @@ def test_a_section_with_a_heading_of_its_own_becomes_a_list() -> None:
     assert HEADING.sub(name_section, prose) == prose
 
 
+@pytest.mark.nightly
 def test_the_reference_has_every_public_name() -> None:
     """What a module's `__all__` offers when it is imported has a place in the reference."""
     pytest.importorskip("griffe", reason="griffelib is not installed: `scripts/setup docs` does that")

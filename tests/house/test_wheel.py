@@ -101,6 +101,7 @@ def test_what_the_wheel_asks_for(wheel: Path) -> None:
     assert metadata.get_all("Project-URL") and metadata["Author"]
 
 
+@pytest.mark.nightly
 def test_an_installed_wheel_answers(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     """A program, and the command, with nothing but the four dependencies installed."""
     done = run("python", "-c", PROGRAM)

@@ -45,6 +45,7 @@ steps = st.lists(
         st.tuples(st.just("end"), st.tuples(st.integers(0, 6), st.sampled_from(["use", "refund", "cancel"]))),
         st.tuples(st.just("pass"), st.integers(1, 20_000)),
         st.tuples(st.just("slow down"), st.integers(0, 3)),
+        st.tuples(st.just("pause"), st.tuples(st.integers(0, 40), st.booleans())),
         st.tuples(st.just("learn"), st.tuples(*[st.sampled_from([0.0, 10.0, 90.0, 300.0])] * 4)),
     ),
     max_size=40,
@@ -76,6 +77,10 @@ def test_it_answers_as_memory_does(address: str, limits: RateLimits, steps: list
         elif what == "slow down":
             memory.slow_down(detail)
             store.slow_down(detail)
+        elif what == "pause":
+            seconds, probes = detail
+            for one in (memory, store):
+                one.learn((0.0, 0.0, 0.0, 0.0), seconds, probes=probes)
         elif what == "learn":
             memory.learn(detail, 0)
             store.learn(detail, 0)
@@ -86,6 +91,7 @@ def test_it_answers_as_memory_does(address: str, limits: RateLimits, steps: list
             expected, got = memory.exchange(asked), store.exchange(asked)
             assert got is not None
             assert [(one.wait, one.seq, 0 if one.seq else one.back) for one in got.grants] == seen(expected.grants)
+            assert [one.is_probe for one in got.grants] == [one.is_probe for one in expected.grants]
             open_grants += [pair for pair in zip(expected.grants, got.grants, strict=True) if pair[0].seq]
         elif open_grants:
             place, how = detail

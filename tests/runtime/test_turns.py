@@ -184,7 +184,7 @@ def _give(meter: Meter) -> Any:
     return give
 
 
-@pytest.mark.one_of(2)
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", LOOPS)
 async def test_a_limit_on_time_ends_it(name: str, tmp_path: Path) -> None:
     """The deadline of a scope around it takes effect, though nothing inside ever waits."""

@@ -104,6 +104,7 @@ def test_a_page_is_told_in_words_for_anybody(kind: type[HocketError]):
         (errors.BudgetStoreFailed("no server"), 503, "store_unavailable", None),
         (errors.HistoryBusy("wait"), 503, "busy", None),
         (errors.ConnectTimeout("5 s"), 504, "timeout", None),
+        (errors.RunCanceled("run 7"), 409, "canceled", None),
         (errors.LoadError("x"), 500, None, None),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,

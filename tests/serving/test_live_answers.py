@@ -285,14 +285,14 @@ async def test_a_failure_is_the_last_event(places: tuple[LiveAnswers, LiveAnswer
 
 async def test_what_begins_while_a_service_ends_is_stopped_too() -> None:
     """Nobody would end it."""
-    live, first, second = LiveAnswers(), Script(), Script()
-    first.say("a")
-    second.say("b")
+    live, first, late, second = LiveAnswers(), Script(), Script(), Script()
+    for script in (first, late, second):
+        script.say("a")
     await live.start("one", first.stream())
 
     async def begin_late() -> AsyncGenerator[str, None]:
         try:
-            async for word in first.stream():
+            async for word in late.stream():
                 yield word
         finally:
             with anyio.CancelScope(shield=True):

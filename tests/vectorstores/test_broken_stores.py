@@ -45,6 +45,7 @@ def failures(pytester: pytest.Pytester) -> Mapping[str, set[str]]:
     return failed
 
 
+@pytest.mark.nightly
 def test_each_fault_fails_its_own_tests(failures: Mapping[str, set[str]]) -> None:
     """No fault goes unseen by the tests that are for it."""
     assert failures == FAILS

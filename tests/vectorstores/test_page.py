@@ -8,6 +8,7 @@ import pytest
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-vector-store.md"
 
 
+@pytest.mark.nightly
 def test_the_store_of_the_page_passes(pytester: pytest.Pytester) -> None:
     """As it stands on the page, in a test module, with nothing but pytest and what hocket brings along."""
     fences = re.findall(r"```python[^\n]*\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -99,7 +99,7 @@ class _URL(NamedTuple):
 
 
 def is_postgres_unavailable(error: Exception) -> bool:
-    """Whether the server could not be reached, broke off, took too long, or has all the connections that it takes.
+    """Whether the server could not be reached, broke off, took too long, or takes no connection for now.
 
     A failure to connect has no code of PostgreSQL's. That the server itself refused, a password for one, its text says.
     """
@@ -108,10 +108,13 @@ def is_postgres_unavailable(error: Exception) -> bool:
     code, text = error.sqlstate, str(error)
     if code is not None:
         return code.startswith(("08", "53300", "57P"))
-    return "FATAL" not in text or any(words in text for words in _FULL)
+    return "FATAL" not in text or any(words in text for words in _PASSING)
 
 
-_FULL = ("too many clients already", "too many connections for", "remaining connection slots are reserved")
+_PASSING = (
+    *("too many clients already", "too many connections for", "remaining connection slots are reserved"),
+    *("the database system is", "not currently accepting connections"),  # starting up, shutting down, in recovery mode
+)
 
 
 class ConnectionPool:

@@ -2,9 +2,13 @@
 
 On SQLite it is a lock of the system's on a file beside the database; in PostgreSQL one of the session of a connection of
 the worker's own. A process that stands still for a while keeps both, so that none of its runs is taken from it.
+
+A forked child has a copy of the file, or of the connection, with which it would keep the lock of a parent that has died. So
+it lets go of them first of all.
 """
 
 import os
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -14,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.own_files import OWNER_ONLY
+from hocket._runtime.fork import after_fork, leave_to_parent
 
 __all__ = ["FileLiveness", "Liveness", "SessionLiveness"]
 
@@ -23,6 +28,9 @@ _QUIET = 30
 
 class Liveness(ABC):
     """The locks of the workers of one database. Its methods block."""
+
+    def __init__(self) -> None:
+        _all.add(self)
 
     @abstractmethod
     def enter(self, worker: str) -> None:
@@ -46,11 +54,25 @@ class Liveness(ABC):
     def leave(self) -> None:
         """Give the lock of this process back."""
 
+    @abstractmethod
+    def abandon(self) -> None:
+        """Let go of the parent's lock in a forked child; the parent keeps it."""
+
+
+_all: "weakref.WeakSet[Liveness]" = weakref.WeakSet()
+
+
+@after_fork
+def _abandon_all() -> None:
+    for liveness in list(_all):
+        liveness.abandon()
+
 
 class FileLiveness(Liveness):
     """Locks on files beside the database at ``path``."""
 
     def __init__(self, path: str) -> None:
+        super().__init__()
         self._path = os.path.abspath(path)
         self._own: tuple[str, int] | None = None
 
@@ -97,11 +119,17 @@ class FileLiveness(Liveness):
                 os.unlink(path)
             os.close(file)
 
+    def abandon(self) -> None:
+        if self._own is not None:
+            os.close(self._own[1])
+            self._own = None
+
 
 class SessionLiveness(Liveness):
     """Advisory locks of PostgreSQL, on a connection of the worker's own."""
 
     def __init__(self, url: sa.URL) -> None:
+        super().__init__()
         patience = {"tcp_user_timeout": 1000 * _QUIET, "keepalives_idle": _QUIET, "keepalives_interval": _QUIET // 3}
         self._engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args=patience)
         self._connection: sa.Connection | None = None
@@ -142,3 +170,14 @@ class SessionLiveness(Liveness):
             self._connection.close()
             self._connection = None
         self._engine.dispose()
+
+    def abandon(self) -> None:
+        if self._connection is None:
+            return
+        leave_to_parent(self._connection)
+        connection, self._connection = self._connection, None
+        driver = connection.connection.driver_connection
+        if driver is not None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, driver.fileno())  # to close it would have the driver close a file that has its number then
+            os.close(nowhere)

@@ -18,7 +18,7 @@ from hocket.errors import InvalidReply
 from hocket.http.json_size import check_json_size
 from hocket.http.sse import ServerSentEvent
 
-__all__ = ["AWSEventStream", "write_message"]
+__all__ = ["AWSEventStream", "write_stream_message"]
 
 MAX_HEADERS = 128 * 2**10
 MAX_PAYLOAD = 24 * 2**20
@@ -70,7 +70,7 @@ class AWSEventStream:
         return messages
 
 
-def write_message(headers: bytes, payload: bytes) -> bytes:
+def write_stream_message(headers: bytes, payload: bytes) -> bytes:
     """Return a message with its lengths and checksums."""
     lengths = pack(">II", FRAME + len(headers) + len(payload), len(headers))
     message = lengths + pack(">I", crc32(lengths)) + headers + payload

@@ -11,8 +11,9 @@ from hocket.rate_limiters.base import BaseRateLimiter, Permit
 from hocket.rate_limiters.in_memory import InMemoryRateLimiter
 
 if TYPE_CHECKING:
-    from hocket.rate_limiters.limiter import RateLimiter, RateLimitState
+    from hocket.rate_limiters.limiter import RateLimiter
+    from hocket.rate_limiters.limits import RateLimitState
 
 __all__ = ["BaseRateLimiter", "InMemoryRateLimiter", "Permit", "RateLimitState", "RateLimiter"]
 
-__getattr__: Loader = loader(__name__, {"limiter": "RateLimiter RateLimitState"})
+__getattr__: Loader = loader(__name__, {"limiter": "RateLimiter", "limits": "RateLimitState"})

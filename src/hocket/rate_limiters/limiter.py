@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, cast
 
 from hocket._databases.urls import drop_secrets
@@ -16,13 +15,13 @@ from hocket.http.rate_limits import Kind, read_rate_limits
 from hocket.http.retry_after import parse_number
 from hocket.rate_limiters.asking import Asking
 from hocket.rate_limiters.base import BaseRateLimiter, Permit
-from hocket.rate_limiters.limits import MINUTE, RateLimits, Tokens, check_need, make_limits, read_tokens
+from hocket.rate_limiters.limits import MINUTE, RateLimits, RateLimitState, Tokens, check_need, make_limits, read_tokens
 from hocket.rate_limiters.line import Line
 from hocket.rate_limiters.opening import open_store
 from hocket.rate_limiters.shared_line import SharedLine
 from hocket.rate_limiters.store import MemoryStore
 
-__all__ = ["RateLimitState", "RateLimiter"]
+__all__ = ["RateLimiter"]
 
 FIRST_GUESS = 500
 """Tokens of an answer of which nobody knows how long it may be, before the first one has come."""
@@ -31,34 +30,6 @@ _IfStoreFails: TypeAlias = Literal["local", "raise"]
 _State: TypeAlias = tuple[RateLimits, str, str, _IfStoreFails]
 
 _KINDS: tuple[Kind, ...] = ("requests", "tokens", "input", "output")
-
-
-@dataclass(frozen=True)
-class RateLimitState:
-    """A limit as it stands.
-
-    Attributes:
-        requests_per_minute, tokens_per_minute, input_tokens_per_minute, output_tokens_per_minute: in force, as given or as
-            learned; None: there is none.
-        share: of them that is in use: 1, or less after a 429.
-        paused: seconds for which nobody goes.
-        input_tokens, output_tokens: in the window, used or reserved.
-        waiting: who waits in this process.
-        in_flight: requests under way, in all processes where there is a limit of it, else in this one.
-        processes: that were seen lately.
-    """
-
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    input_tokens_per_minute: float | None
-    output_tokens_per_minute: float | None
-    share: float
-    paused: float
-    input_tokens: int
-    output_tokens: int
-    waiting: int
-    in_flight: int
-    processes: int
 
 
 class _HeldPermit(Permit):
@@ -167,6 +138,15 @@ class RateLimiter(BaseRateLimiter):
         if if_store_fails not in ("local", "raise"):
             raise InvalidInput(f'if_store_fails is {if_store_fails!r}; it must be "local" or "raise"')
         self._open(make_limits(numbers, max_in_flight, window, burst, adaptive), store, name, if_store_fails)
+
+    @classmethod
+    def for_pauses(
+        cls, store: str | None = None, name: str = "default", if_store_fails: Literal["local", "raise"] = "local"
+    ) -> Self:
+        """Return one that limits nothing but in pauses (`apause`). The arguments are those of the class."""
+        limiter = cls.__new__(cls)
+        limiter._open(RateLimits(is_adaptive=False), store, name, if_store_fails)
+        return limiter
 
     def _open(self, limits: RateLimits, store: str | None, name: str, if_store_fails: _IfStoreFails) -> None:
         self._limits = limits
@@ -310,9 +290,31 @@ class RateLimiter(BaseRateLimiter):
         await self._slow_down(ASYNC, retry_after)
 
     async def _slow_down(self, mode: Mode, retry_after: float | None) -> None:
-        if retry_after is not None and (parse_number(str(retry_after)) is None or retry_after < 0):
-            raise InvalidInput(f"retry_after is {retry_after!r}; it must be a number of seconds, 0 or more, or None")
+        if retry_after is not None:
+            _check_seconds("retry_after", retry_after)
         await self._line.do(mode, lambda store: store.slow_down(retry_after or 0.0))
+
+    def pause(self, seconds: float, *, probe: bool = False) -> None:
+        """Let nobody go for a while. See `apause`."""
+        drive(self._pause(BLOCKING, seconds, probe))
+
+    async def apause(self, seconds: float, *, probe: bool = False) -> None:
+        """Let nobody who shares this limit go for a while; unlike `aslow_down` it changes nothing about the pace.
+
+        Args:
+            seconds: a shorter pause ends no longer one.
+            probe: whether one goes first afterwards, and the others when that one is settled, or after 30 s: for a server
+                of which nobody knows whether it answers again.
+
+        Raises:
+            InvalidInput: ``seconds`` is no number of seconds.
+            StoreError: the store cannot be used, and ``if_store_fails`` is "raise".
+        """
+        await self._pause(ASYNC, seconds, probe)
+
+    async def _pause(self, mode: Mode, seconds: float, probe: bool) -> None:
+        _check_seconds("seconds", seconds)
+        await self._line.do(mode, lambda store: store.learn((0.0, 0.0, 0.0, 0.0), seconds, probes=probe))
 
     def state(self) -> RateLimitState:
         """Return the limit as it stands."""
@@ -369,6 +371,11 @@ class RateLimiter(BaseRateLimiter):
 
     def __setstate__(self, state: _State) -> None:
         self._open(*state)
+
+
+def _check_seconds(name: str, seconds: float) -> None:
+    if parse_number(str(seconds)) is None or seconds < 0:
+        raise InvalidInput(f"{name} is {seconds!r}; it must be a number of seconds, 0 or more")
 
 
 def _describe(limits: RateLimits) -> str:

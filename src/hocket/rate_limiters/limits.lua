@@ -4,7 +4,7 @@ if now == 0 then local t = redis.call('TIME'); now = t[1] * 1000000 + t[2] end
 
 local NUMBERS = {'requests', 'tokens', 'input', 'output', 'window', 'burst', 'most', 'adaptive', 'learned1', 'learned2',
   'learned3', 'learned4', 'guess', 'last', 'floor', 'seq', 'used1', 'used2', 'factor', 'ceiling', 'cut', 'paused', 'refused',
-  'mark', 'marked', 'mark2', 'marked2', 'head'}
+  'mark', 'marked', 'mark2', 'marked2', 'head', 'probe', 'probe_until'}
 local s = {}
 local found = redis.call('HMGET', state, unpack(NUMBERS))
 for i, name in ipairs(NUMBERS) do s[name] = tonumber(found[i] or 0) end
@@ -47,8 +47,12 @@ local function pace(at, requests, step)
   return at
 end
 
--- Returns wait, seq, back; seq 0: not granted, and back says why.
+-- Returns wait, seq, back, and whether it is the probe; seq 0: not granted, and back says why.
 local function reserve(read, written, held, horizon)
+  if s.probe > 0 then
+    if s.probe_until > now then return s.probe_until - now, 0, 3000000, 0 end
+    s.probe = -1
+  end
   local requests, tokens, inputs, outputs = limits()
   requests = requests * s.factor
   local step = requests > 0 and s.window / requests or 0
@@ -71,8 +75,8 @@ local function reserve(read, written, held, horizon)
   end
   local ahead = at - now
   if ahead > horizon then
-    if at > paced then return ahead - horizon, 0, 1000000 end
-    if held > 0 and not (step > 0 and (held + 1) * step <= horizon) then return ahead - horizon, 0, 0 end
+    if at > paced then return ahead - horizon, 0, 1000000, 0 end
+    if held > 0 and not (step > 0 and (held + 1) * step <= horizon) then return ahead - horizon, 0, 0, 0 end
   end
   while s.head < head do redis.call('HDEL', log, s.head); s.head = s.head + 1 end
   if gone then s.floor = gone end
@@ -90,7 +94,9 @@ local function reserve(read, written, held, horizon)
     s.mark, s.marked, s.mark2, s.marked2 = s.mark2, s.marked2, now, s.seq - 1 - s.refused
     if now - s.mark > 2 * s.window then s.mark, s.marked = now, s.seq - 1 - s.refused end
   end
-  return ahead, s.seq, back
+  if s.probe ~= -1 then return ahead, s.seq, back, 0 end
+  s.probe, s.probe_until = s.seq, at + PROBE
+  return ahead, s.seq, back, 1
 end
 
 local function finish(seq, read, written, back)
@@ -99,6 +105,7 @@ local function finish(seq, read, written, back)
     s.used1, s.used2 = s.used1 + read - n1, s.used2 + written - n2
     put(seq, at, read, written)
   end
+  if seq == s.probe then s.probe = back == 'used' and 0 or -1 end
   if back ~= 'used' and seq == s.seq then
     redis.call('HDEL', log, seq)
     s.last, s.seq = s.last - tonumber(back), s.seq - 1
@@ -142,11 +149,11 @@ if what == 'exchange' then
   if reports then busy, alive = count(me) end
   while i <= #ARGV do
     if s.most > 0 and granted >= s.most - busy - flying then
-      out[#out + 1] = SOON; out[#out + 1] = 0; out[#out + 1] = 2000000
+      out[#out + 1] = SOON; out[#out + 1] = 0; out[#out + 1] = 2000000; out[#out + 1] = 0
       break
     end
-    local wait, seq, back = reserve(tonumber(ARGV[i]), tonumber(ARGV[i + 1]), held, horizon)
-    out[#out + 1] = wait; out[#out + 1] = seq; out[#out + 1] = back
+    local wait, seq, back, probe = reserve(tonumber(ARGV[i]), tonumber(ARGV[i + 1]), held, horizon)
+    out[#out + 1] = wait; out[#out + 1] = seq; out[#out + 1] = back; out[#out + 1] = probe
     if seq == 0 then break end
     granted = granted + 1
     if wait > 0 then held = held + 1 end
@@ -175,6 +182,7 @@ if what == 'learn' then
   local found_here = {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])}
   for i, limit in ipairs(found_here) do if limit > 0 then s['learned' .. i] = limit; any = true end end
   if any and s.guess == 1 then s.guess, s.factor, s.learned1 = 0, math.min(s.factor, 1), found_here[1] end
+  if ARGV[8] == '1' then s.probe = -1 end
 end
 if what == 'adopt' then
   if tonumber(ARGV[3]) > 0 then s.learned1, s.guess = tonumber(ARGV[3]), 1 end

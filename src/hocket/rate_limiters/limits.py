@@ -1,11 +1,12 @@
-"""The numbers of a limit, per window, and what of them is refused at the door."""
+"""The numbers of a limit, per window, what of them is refused at the door, and how a limit stands."""
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from hocket.errors import InvalidInput
 
-__all__ = ["RateLimits", "Tokens", "check_need", "make_limits", "read_tokens"]
+__all__ = ["RateLimitState", "RateLimits", "Tokens", "check_need", "make_limits", "read_tokens"]
 
 MINUTE = 60.0
 LONGEST = 31 * 86_400.0
@@ -61,6 +62,34 @@ class RateLimits(NamedTuple):
             burst=max(1, self.burst // processes),
             max_in_flight=max(1, self.max_in_flight // processes) if self.max_in_flight else 0,
         )
+
+
+@dataclass(frozen=True)
+class RateLimitState:
+    """A limit as it stands.
+
+    Attributes:
+        requests_per_minute, tokens_per_minute, input_tokens_per_minute, output_tokens_per_minute: in force, as given or as
+            learned; None: there is none.
+        share: of them that is in use: 1, or less after a 429.
+        paused: seconds for which nobody goes.
+        input_tokens, output_tokens: in the window, used or reserved.
+        waiting: who waits in this process.
+        in_flight: requests under way, in all processes where there is a limit of it, else in this one.
+        processes: that were seen lately.
+    """
+
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    input_tokens_per_minute: float | None
+    output_tokens_per_minute: float | None
+    share: float
+    paused: float
+    input_tokens: int
+    output_tokens: int
+    waiting: int
+    in_flight: int
+    processes: int
 
 
 def make_limits(

@@ -9,6 +9,8 @@ CREATE TABLE IF NOT EXISTS hocket_limit (
     refused bigint NOT NULL DEFAULT 0,
     mark float8 NOT NULL DEFAULT 0, marked bigint NOT NULL DEFAULT 0, mark2 float8 NOT NULL DEFAULT 0,
     marked2 bigint NOT NULL DEFAULT 0) WITH (fillfactor = 50);
+ALTER TABLE hocket_limit ADD COLUMN IF NOT EXISTS probe bigint NOT NULL DEFAULT 0,
+    ADD COLUMN IF NOT EXISTS probe_until float8 NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS hocket_limit_log (
     name text, seq bigint, at float8 NOT NULL, input bigint NOT NULL, output bigint NOT NULL, PRIMARY KEY (name, seq));
 CREATE TABLE IF NOT EXISTS hocket_limit_member (
@@ -31,7 +33,7 @@ BEGIN
     RETURN NEXT s;
 END $$;
 
--- ends: seq, input, output, back (null: used); needs: input, output.  Returns the processes, then wait, seq, back.
+-- ends: seq, input, output, back (null: used); needs: input, output.  Returns the processes, then wait, seq, back, and whether it is the probe.
 CREATE OR REPLACE FUNCTION hocket_limit_exchange_@FORMAT(
     _name text, _now float8, me text, held int, flying int, horizon float8, reports boolean, ends float8[], needs bigint[])
 RETURNS float8[] LANGUAGE plpgsql AS $$
@@ -52,6 +54,7 @@ BEGIN
             s.used1 := s.used1 + ends[i + 1] - e.input; s.used2 := s.used2 + ends[i + 2] - e.output;
             UPDATE hocket_limit_log l SET input = ends[i + 1], output = ends[i + 2] WHERE l.name = _name AND l.seq = e.seq;
         END IF;
+        IF ends[i] = s.probe THEN s.probe := CASE WHEN ends[i + 3] IS NULL THEN 0 ELSE -1 END; END IF;
         IF ends[i + 3] IS NOT NULL AND ends[i] = s.seq THEN
             DELETE FROM hocket_limit_log l WHERE l.name = _name AND l.seq = s.seq;
             s.last := s.last - ends[i + 3]; s.seq := s.seq - 1;
@@ -66,7 +69,11 @@ BEGIN
     out_ := ARRAY[alive]::float8[];
     i := 1;
     WHILE i <= coalesce(array_length(needs, 1), 0) LOOP
-        IF s.most > 0 AND granted >= s.most - busy - flying THEN out_ := out_ || ARRAY[@SOON, 0, 2]::float8[]; EXIT; END IF;
+        IF s.most > 0 AND granted >= s.most - busy - flying THEN out_ := out_ || ARRAY[@SOON, 0, 2, 0]::float8[]; EXIT; END IF;
+        IF s.probe > 0 AND s.probe_until > now_ THEN
+            out_ := out_ || ARRAY[s.probe_until - now_, 0, 3, 0]::float8[]; EXIT;
+        END IF;
+        IF s.probe > 0 THEN s.probe := -1; END IF;
         n1 := needs[i]; n2 := needs[i + 1];
         limit0 := hocket_limit_effective_@FORMAT(s.requests, s.learned[1]);
         limit1 := hocket_limit_effective_@FORMAT(s.tokens, s.learned[2]);
@@ -99,9 +106,9 @@ BEGIN
         END LOOP;
         ahead := at_ - now_;
         IF ahead > horizon THEN
-            IF at_ > paced THEN out_ := out_ || ARRAY[ahead - horizon, 0, 1]::float8[]; EXIT; END IF;
+            IF at_ > paced THEN out_ := out_ || ARRAY[ahead - horizon, 0, 1, 0]::float8[]; EXIT; END IF;
             IF held > 0 AND NOT (step > 0 AND (held + 1) * step <= horizon) THEN
-                out_ := out_ || ARRAY[ahead - horizon, 0, 0]::float8[]; EXIT;
+                out_ := out_ || ARRAY[ahead - horizon, 0, 0, 0]::float8[]; EXIT;
             END IF;
         END IF;
         IF top > 0 THEN
@@ -109,7 +116,8 @@ BEGIN
             s.bottom := gone;
         END IF;
         back_ := at_ - s.last;
-        out_ := out_ || ARRAY[ahead, s.seq + 1, back_]::float8[];
+        out_ := out_ || ARRAY[ahead, s.seq + 1, back_, (s.probe = -1)::int]::float8[];
+        IF s.probe = -1 THEN s.probe := s.seq + 1; s.probe_until := at_ + @PROBE; END IF;
         s.last := at_; s.seq := s.seq + 1; s.used1 := u1 + n1; s.used2 := u2 + n2;
         IF s.burst > 1 OR n1 + n2 > 0 OR s.tokens + s.input + s.output + s.learned[2] + s.learned[3] + s.learned[4] > 0 THEN
             INSERT INTO hocket_limit_log VALUES (_name, s.seq, at_, n1, n2);
@@ -130,8 +138,8 @@ BEGIN
             ON CONFLICT (name, member) DO UPDATE SET until = excluded.until, in_flight = excluded.in_flight;
     END IF;
     UPDATE hocket_limit l SET seen = now_, last = s.last, bottom = s.bottom, seq = s.seq, used1 = s.used1,
-        used2 = s.used2, factor = s.factor, mark = s.mark, marked = s.marked, mark2 = s.mark2, marked2 = s.marked2
-        WHERE l.name = _name;
+        used2 = s.used2, factor = s.factor, mark = s.mark, marked = s.marked, mark2 = s.mark2, marked2 = s.marked2,
+        probe = s.probe, probe_until = s.probe_until WHERE l.name = _name;
     RETURN out_;
 END $$;
 
@@ -161,7 +169,8 @@ BEGIN
     RETURN ARRAY[s.requests, s.tokens, s.input, s.output, s.size, s.burst, s.most, s.adaptive];
 END $$;
 
-CREATE OR REPLACE FUNCTION hocket_limit_learn_@FORMAT(_name text, _now float8, pause float8, cuts boolean, told float8[])
+CREATE OR REPLACE FUNCTION hocket_limit_learn_@FORMAT(
+    _name text, _now float8, pause float8, cuts boolean, told float8[], probes boolean)
 RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE s hocket_limit; refusal float8[]; through float8; rate float8;
 BEGIN
@@ -181,7 +190,7 @@ BEGIN
         s.cut := s.seen;
     END IF;
     UPDATE hocket_limit l SET seen = s.seen, learned = s.learned, guess = s.guess, factor = s.factor, cut = s.cut,
-        paused = s.paused, refused = s.refused WHERE l.name = _name;
+        paused = s.paused, refused = s.refused, probe = CASE WHEN probes THEN -1 ELSE l.probe END WHERE l.name = _name;
     RETURN refusal;
 END $$;
 

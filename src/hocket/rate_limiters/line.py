@@ -339,6 +339,8 @@ class Line(WaitQueue):
         """Return in how many seconds to ask again."""
         if refusal.back == 2:
             return math.inf  # the call that ends next asks
+        if refusal.back == 3:
+            return refusal.wait
         if refusal.back == 0 and (starts := self._starts()):  # as soon as half of what is held has begun
             return max(starts[len(starts) // 2] - clock.current().now(), 0.0)
         return refusal.wait + HORIZON / 2

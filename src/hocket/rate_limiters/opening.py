@@ -80,8 +80,8 @@ class LaterStore:
     def exchange(self, exchange: Exchange) -> ExchangeReply | None:
         return self._store.exchange(exchange)
 
-    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
-        self._store.learn(found, pause)
+    def learn(self, found: tuple[float, float, float, float], pause: float, *, probes: bool = False) -> None:
+        self._store.learn(found, pause, probes=probes)
 
     def slow_down(self, pause: float) -> None:
         self._store.slow_down(pause)

@@ -70,16 +70,20 @@ class PostgresStore:
         )
         if got is None:
             return None
-        triples = zip(got[1::3], got[2::3], got[3::3], strict=True)
-        return ExchangeReply([Grant(wait, int(seq), back) for wait, seq, back in triples], int(got[0]))
+        grants = [
+            Grant(wait, int(seq), back, bool(is_probe))
+            for wait, seq, back, is_probe in zip(got[1::4], got[2::4], got[3::4], got[4::4], strict=True)
+        ]
+        return ExchangeReply(grants, int(got[0]))
 
-    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
+    def learn(self, found: tuple[float, float, float, float], pause: float, *, probes: bool = False) -> None:
         """Take the limits that a server told."""
-        self._call("learn", "%s::float8, false, %s::float8[]", pause, [float(limit) for limit in found])
+        told = [float(limit) for limit in found]
+        self._call("learn", "%s::float8, false, %s::float8[], %s::boolean", pause, told, probes)
 
     def slow_down(self, pause: float) -> None:
         """Go slower, and let nobody go for ``pause`` seconds."""
-        refusal = self._call("learn", "%s::float8, true, '{0,0,0,0}'", pause)
+        refusal = self._call("learn", "%s::float8, true, '{0,0,0,0}', false", pause)
         if refusal is not None:
             is_limited, is_guess, *numbers = refusal
             pace = find_pace(RefusalRecord(bool(is_limited), bool(is_guess), *numbers))

@@ -11,11 +11,12 @@ import functools
 
 from hocket._runtime.data_files import read_data_file
 from hocket.rate_limiters.adapting import CUT_PAUSE, FAST_GROWTH, MOST_SHARE, NEAR, PATIENCE, SLOW_GROWTH
+from hocket.rate_limiters.schedule import PROBE
 from hocket.rate_limiters.store import LEASE, SOON
 
 __all__ = ["CREATE", "FORMAT"]
 
-FORMAT = 2
+FORMAT = 3
 """The version of tables and function, which is part of their names."""
 
 _TEXT = read_data_file("hocket.rate_limiters", "limits.sql")
@@ -23,6 +24,7 @@ _VALUES = {
     "@FORMAT": FORMAT,
     "@SOON": SOON,
     "@LEASE": LEASE,
+    "@PROBE": PROBE,
     "@FAST": FAST_GROWTH,
     "@SLOW": SLOW_GROWTH,
     "@NEAR": NEAR,

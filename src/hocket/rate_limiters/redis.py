@@ -82,14 +82,15 @@ class RedisStore:
         if not reply:
             return None
         got = cast("list[int]", reply)
-        triples = zip(got[1::3], got[2::3], got[3::3], strict=True)
-        return ExchangeReply(
-            [Grant(wait / MICROSECOND, seq, back / MICROSECOND) for wait, seq, back in triples], got[0]
-        )
+        grants = [
+            Grant(wait / MICROSECOND, seq, back / MICROSECOND, bool(is_probe))
+            for wait, seq, back, is_probe in zip(got[1::4], got[2::4], got[3::4], got[4::4], strict=True)
+        ]
+        return ExchangeReply(grants, got[0])
 
-    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
+    def learn(self, found: tuple[float, float, float, float], pause: float, *, probes: bool = False) -> None:
         """Take the limits that a server told."""
-        self._call("learn", round(pause * MICROSECOND), *found)
+        self._call("learn", round(pause * MICROSECOND), *found, int(probes))
 
     def slow_down(self, pause: float) -> None:
         """Go slower, and let nobody go for ``pause`` seconds."""

@@ -8,7 +8,8 @@ next: first come, first served. Three rules decide it, all exact in every window
 - *tokens*: those reserved in (T - window, T] and its own are at most the limit. A log of (T, tokens), whose T never goes
   back, is popped at its old end: all that is popped has left every later window, so the sum of the rest is what counts.
   `settle` puts the real number in place of a reserved one.
-- *pause*: nobody goes before the end of it.
+- *pause*: nobody goes before the end of it; and where it ends in a probe, one goes first, and the others when that one is
+  settled.
 
 How fast the numbers are used is a share of them, ``factor``: a 429 cuts it, and the grants after that let it grow
 (`hocket.rate_limiters.adapting`).
@@ -25,10 +26,16 @@ from typing import NamedTuple, Protocol
 from hocket.rate_limiters.adapting import CUT_PAUSE, MOST_SHARE, Pace, RefusalRecord, find_pace, grow
 from hocket.rate_limiters.limits import RateLimits, Tokens
 
-__all__ = ["HORIZON", "End", "Entry", "Grant", "Log", "MemoryLog", "Schedule"]
+__all__ = ["HORIZON", "PROBE", "End", "Entry", "Grant", "Log", "MemoryLog", "Schedule"]
 
 HORIZON = 1.0
 """Seconds of the schedule that one process may hold: what is lost if it is killed."""
+
+PROBE = 30.0
+"""Seconds after which another one goes first, if the probe was not settled: its process was killed, say."""
+
+DUE = -1
+"""The number of a probe that nobody has been granted yet."""
 
 NEVER = -1e9
 """A time before all others, thirty years before any clock's; no infinity, since differences are taken from it."""
@@ -41,12 +48,15 @@ class Grant(NamedTuple):
         wait: seconds until it may go; where it was not granted, until it should ask again.
         seq: its number in the schedule; 0: not granted.
         back: seconds by which the schedule was moved on for it; where it was not granted: 0, the process holds enough of
-            the schedule; 1, tokens are missing, which may come back sooner; 2, too many requests are under way.
+            the schedule; 1, tokens are missing, which may come back sooner; 2, too many requests are under way; 3, another
+            one goes first, after a pause.
+        is_probe: whether it goes first after a pause, so that the others wait for its end.
     """
 
     wait: float
     seq: int
     back: float
+    is_probe: bool = False
 
 
 class End(NamedTuple):
@@ -144,6 +154,8 @@ class Schedule:
         ceiling: the factor when it was cut last.
         cut: when that was.
         paused: nobody goes before.
+        probe: the number of the grant that goes first after a pause; `DUE`: the next one; 0: none does.
+        probe_until: when it counts as lost.
         refused: how often a server refused.
         mark, marked: a time, one window ago or two at most, and how many it had let through then.
         mark_next, marked_next: the next such.
@@ -161,6 +173,8 @@ class Schedule:
     ceiling: float = 1.0
     cut: float = NEVER
     paused: float = NEVER
+    probe: int = 0
+    probe_until: float = NEVER
     refused: int = 0
     mark: float = NEVER
     marked: int = 0
@@ -182,6 +196,10 @@ class Schedule:
             held: grants of its process whose time has not come.
             horizon: seconds of the schedule that its process may hold.
         """
+        if self.probe > 0:
+            if self.probe_until > now:
+                return Grant(self.probe_until - now, 0, 3)
+            self.probe = DUE
         requests = self.effective(0) * self.factor
         step = self.limits.window / requests if requests else 0.0
         paced = self._pace(max(now, self.last, self.floor, self.paused), requests, step)
@@ -203,7 +221,10 @@ class Schedule:
         most = MOST_SHARE if self.is_guess else 1.0
         self.factor = grow(self.factor, most, self.ceiling, now - self.cut, back)
         self._mark(now)
-        return Grant(ahead, self.seq, back)
+        is_probe = self.probe == DUE
+        if is_probe:
+            self.probe, self.probe_until = self.seq, at + PROBE
+        return Grant(ahead, self.seq, back, is_probe)
 
     def _make_room(self, at: float, need: Tokens) -> tuple[float, Entry | None, Tokens]:
         """Return the time, ``at`` or later, when the tokens fit; the last that has left the window then; the rest's sum."""
@@ -262,14 +283,18 @@ class Schedule:
             self.input += end.input - entry.input
             self.output += end.output - entry.output
             self.log.put(entry._replace(input=end.input, output=end.output))
+        if end.seq == self.probe:
+            self.probe = 0 if end.back is None else DUE
         if end.back is not None and end.seq == self.seq:
             self.log.remove(end.seq)
             self.last -= end.back
             self.seq -= 1
 
-    def pause(self, now: float, seconds: float) -> None:
-        """Let nobody go for so many seconds."""
+    def pause(self, now: float, seconds: float, *, probes: bool = False) -> None:
+        """Let nobody go for so many seconds, and then, with ``probes``, one before all others."""
         self.paused = max(self.paused, now + seconds)
+        if probes:
+            self.probe = DUE
 
     def cut_back(self, now: float) -> None:
         """Go slower, after a 429; once in `CUT_PAUSE` seconds."""

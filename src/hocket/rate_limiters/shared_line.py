@@ -102,7 +102,7 @@ class SharedLine(Line):
         assert turn is not None
         with self._lock:
             self._in_flight = max(self._in_flight - 1, 0)
-            if used == turn.need and not is_refund and not self._limits.max_in_flight:
+            if used == turn.need and not (is_refund or self._limits.max_in_flight or turn.grant.is_probe):
                 return  # nothing new
             end = End(turn.grant.seq, *used, turn.grant.back if is_refund else None)
             if turn.store is not self.store:
@@ -178,8 +178,8 @@ class SharedLine(Line):
         self._news.put(None)
 
     def _pause(self, refusal: Grant) -> float:
-        if refusal.back == 2:
-            return SOON
+        if refusal.back in (2, 3):  # it is another process whose call has to end
+            return min(SOON, refusal.wait)
         pause = super()._pause(refusal)
         return min(pause, LOOK) if refusal.back == 1 else pause
 

@@ -22,7 +22,7 @@ from hocket.rate_limiters.store import LEASE, Exchange, ExchangeReply, Figures, 
 
 __all__ = ["SQLiteStore"]
 
-FORMAT = 1
+FORMAT = 2
 """Of the state; a file of a higher one is of a newer hocket."""
 
 _SCHEMA = """
@@ -124,12 +124,12 @@ class SQLiteStore:
                 row.execute("INSERT OR REPLACE INTO hocket_limit_member VALUES (?, ?, ?, ?)", values)
             return ExchangeReply(grants, processes)
 
-    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
+    def learn(self, found: tuple[float, float, float, float], pause: float, *, probes: bool = False) -> None:
         """Take the limits that a server told."""
         with self._open() as row:
             if row is not None:
                 row.schedule.learn(found)
-                row.schedule.pause(row.now, pause)
+                row.schedule.pause(row.now, pause, probes=probes)
 
     def slow_down(self, pause: float) -> None:
         """Go slower, and let nobody go for ``pause`` seconds."""

@@ -105,8 +105,11 @@ class Store(Protocol):
         """Settle and serve; None: the limit is unknown, since nobody used it for long: `configure` it first."""
         ...
 
-    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
-        """Take the limits that a server told, per window (0: it did not say), and let nobody go for ``pause`` seconds."""
+    def learn(self, found: tuple[float, float, float, float], pause: float, *, probes: bool = False) -> None:
+        """Take the limits that a server told, per window (0: it did not say), and let nobody go for ``pause`` seconds.
+
+        With ``probes`` one goes first afterwards, and the others when that one is settled.
+        """
         ...
 
     def slow_down(self, pause: float) -> None:
@@ -167,10 +170,10 @@ class MemoryStore:
         grants = run_exchange(self.schedule, exchange, self._time(), places)
         return ExchangeReply(grants, 1)
 
-    def learn(self, found: tuple[float, float, float, float], pause: float) -> None:
+    def learn(self, found: tuple[float, float, float, float], pause: float, *, probes: bool = False) -> None:
         """Take the limits that a server told."""
         self.schedule.learn(found)
-        self.schedule.pause(self._time(), pause)
+        self.schedule.pause(self._time(), pause, probes=probes)
 
     def slow_down(self, pause: float) -> None:
         """Go slower, and let nobody go for ``pause`` seconds."""

@@ -48,6 +48,7 @@ from hocket.errors import (
     RateLimitError,
     RequestTimeout,
     ResourceNotFound,
+    RunCanceled,
     StoreUnavailable,
     StreamTruncated,
     Unpriceable,
@@ -184,6 +185,7 @@ _ROWS = (
     _Row(AnswerBusy, 409, "busy", "an answer is under way here", for_program=False),
     _Row(AnswerLost, 503, "answer_lost", "the answer broke off: the server that wrote it is gone; ask again"),
     _Row(AnswerTooLarge, 500, "answer_too_large", "the answer is too long for this service"),
+    _Row(RunCanceled, 409, "canceled", "this run was called off", for_program=False),
     _Row(HistoryBusy, 503, "busy", "another answer of this conversation is under way", for_program=False),
     *(_Row(kind, 503, "store_unavailable", _NO_STORE, for_program=False) for kind in _UNAVAILABLE),
 )

@@ -101,6 +101,7 @@ def test_the_first_minute(suite: pytest.Pytester, server: Server) -> None:
     assert len(server.requests) == 5
 
 
+@pytest.mark.nightly
 def test_with_xdist(suite: pytest.Pytester, server: Server) -> None:
     """Workers record and replay, and the summary has what they did."""
     suite.makepyfile(test_it=TESTS.format(url=server.url))

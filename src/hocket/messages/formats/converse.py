@@ -28,27 +28,15 @@ from hocket.messages.formats.format import ProviderFormat, write_each
 __all__ = ["FORMAT"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
+_WORD = {"doc": "application/msword", "docx": f"{_OFFICE}.wordprocessingml.document"}
+_EXCEL = {"xls": "application/vnd.ms-excel", "xlsx": f"{_OFFICE}.spreadsheetml.sheet"}
+_TEXTS = {"csv": "text/csv", "html": "text/html", "txt": "text/plain", "md": "text/markdown"}
+_FILMS = {"mov": "video/quicktime", "mkv": "video/x-matroska", "three_gp": "video/3gpp"}
 _TYPES: Mapping[str, Mapping[str, str]] = {
     "image": {},
-    "video": {
-        "mov": "video/quicktime",
-        "mkv": "video/x-matroska",
-        "three_gp": "video/3gpp",
-        "wmv": "video/x-ms-wmv",
-        "flv": "video/x-flv",
-    },
+    "video": _FILMS,
     "audio": {"mp3": "audio/mpeg", "mkv": "audio/x-matroska"},
-    "document": {
-        "pdf": "application/pdf",
-        "csv": "text/csv",
-        "doc": "application/msword",
-        "docx": f"{_OFFICE}.wordprocessingml.document",
-        "xls": "application/vnd.ms-excel",
-        "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
-        "html": "text/html",
-        "txt": "text/plain",
-        "md": "text/markdown",
-    },
+    "document": {"pdf": "application/pdf", **_WORD, **_EXCEL, **_TEXTS},
 }
 """The kinds of data, and the MIME types of their formats, where these have another name than the format."""
 

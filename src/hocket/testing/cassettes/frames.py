@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from hocket.errors import InvalidReply
-from hocket.http.event_stream import AWSEventStream, write_message
+from hocket.http.event_stream import AWSEventStream, write_stream_message
 
 __all__ = ["list_payloads", "mask_frames"]
 
@@ -30,10 +30,10 @@ def mask_frames(pieces: Sequence[bytes], mask: Mask) -> list[bytes] | None:
         return None
     masked = iter(mask([payload + b"\n" for messages in split for _, payload in messages]))
     framed = [
-        b"".join([write_message(headers, next(masked).removesuffix(b"\n")) for headers, _ in messages])
+        b"".join([write_stream_message(headers, next(masked).removesuffix(b"\n")) for headers, _ in messages])
         for messages in split
     ]
-    whole = sum(len(write_message(*message)) for messages in split for message in messages)
+    whole = sum(len(write_stream_message(*message)) for messages in split for message in messages)
     framed[-1] += b"".join(mask([b"".join(pieces)[whole:]]))  # a message that was cut
     return framed
 

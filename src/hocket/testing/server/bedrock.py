@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic_core import to_json
 
 from hocket.errors import InvalidInput
-from hocket.http.event_stream import write_message
+from hocket.http.event_stream import write_stream_message
 from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body
@@ -45,7 +45,7 @@ def write_frame(document: object, kind: str, message_type: str = "event") -> byt
         b"%c%b\x07%b%b" % (len(name), name.encode(), pack(">H", len(value)), value.encode())
         for name, value in said.items()
     )
-    return write_message(headers, payload)
+    return write_stream_message(headers, payload)
 
 
 class BedrockFormat(Format):
