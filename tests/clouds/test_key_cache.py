@@ -16,7 +16,7 @@ import trio
 from hocket._runtime.portal import run_in_portal
 from hocket.clouds import key_cache
 from hocket.clouds.aws import AWSCredentials, CredentialsSource
-from hocket.clouds.key_cache import FOR_GOOD, Found, get_key, reject_key
+from hocket.clouds.key_cache import FOR_GOOD, FoundKey, get_key, reject_key
 from hocket.errors import AuthenticationError
 from hocket.testing import VirtualClock, virtual_clock
 
@@ -40,13 +40,13 @@ class Vault:
         self.is_open.set()
         self.failure: Exception | None = None
 
-    def fetch(self) -> Found[str]:
+    def fetch(self) -> FoundKey[str]:
         self.asked += 1
         assert self.is_open.wait(30)
         if self.failure is not None:
             raise self.failure
         self.given += 1
-        return Found(f"k{self.given}", FOR_GOOD if self.clock is None else self.clock.time() + self.life)
+        return FoundKey(f"k{self.given}", FOR_GOOD if self.clock is None else self.clock.time() + self.life)
 
     async def get(self) -> str:
         return await get_key(self, self.fetch)
@@ -212,7 +212,7 @@ async def test_where_the_loop_of_an_async_fetch_ends_the_others_may_ask_again() 
     """Their error says so, and that an attempt may help."""
     name, begun = object(), threading.Event()
 
-    async def hang() -> Found[str]:
+    async def hang() -> FoundKey[str]:
         begun.set()
         await anyio.sleep_forever()
         raise AssertionError

@@ -84,7 +84,10 @@ print(any(name.startswith(("botocore", "boto3", "google.", "azure")) for name in
 
 
 def test_the_table_of_providers_makes_no_model_that_has_nobody_to_ask() -> None:
-    """`hocket models`: the fake ones, the embedded one, and those without a key."""
+    """`hocket models`: the fake ones, the embedded one, and those without a key.
+
+    For Vertex AI's google-auth may find a key, where it is installed: these are asked.
+    """
     code = """
 import contextlib, io, os, sys, pydantic
 from hocket.cli import main
@@ -103,4 +106,9 @@ def built(cls):
 built(pydantic.BaseModel)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) == {"ChatOllama", "ChatOpenAI"}
+    may_be_asked = {
+        "ChatVertexAI",
+        "ChatAnthropicVertex",
+        "FakeEmbeddings",
+    }  # the last one comes with the room of the first
+    assert set(done.stdout.split()) - may_be_asked == {"ChatOllama", "ChatOpenAI"}

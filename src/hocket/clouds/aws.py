@@ -18,7 +18,7 @@ from typing import Any, cast
 import anyio.lowlevel
 
 from hocket._runtime.mode import ASYNC
-from hocket.clouds.key_cache import FOR_GOOD, FOR_NOW, Found, get_key, reject_key
+from hocket.clouds.key_cache import FOR_GOOD, FOR_NOW, FoundKey, get_key, reject_key
 from hocket.errors import AuthenticationError, InvalidInput
 
 __all__ = ["AWSCredentials", "CredentialsFunction", "CredentialsSource", "find_profile_region"]
@@ -108,7 +108,7 @@ class CredentialsSource:
         return ("aws", profile, *map(os.environ.get, ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")))
 
 
-async def _ask_function(function: CredentialsFunction) -> Found[AWSCredentials]:
+async def _ask_function(function: CredentialsFunction) -> FoundKey[AWSCredentials]:
     value: object = await ASYNC.call_sync(function)
     if hasattr(value, "__await__"):
         value = await cast("Awaitable[object]", value)
@@ -118,10 +118,10 @@ async def _ask_function(function: CredentialsFunction) -> Found[AWSCredentials]:
         kind = type(value).__name__
         del value  # this frame is in the traceback
         raise AuthenticationError(f"the function given as credentials returned {kind} instead of AWSCredentials")
-    return Found(value, FOR_NOW if value.expires_at is None else cast(float, value.expires_at))
+    return FoundKey(value, FOR_NOW if value.expires_at is None else cast(float, value.expires_at))
 
 
-def _walk_chain(profile: str | None) -> Found[AWSCredentials]:
+def _walk_chain(profile: str | None) -> FoundKey[AWSCredentials]:
     """Return the credentials that AWS's chain finds, the first link that has some. It blocks.
 
     Raises:
@@ -145,7 +145,7 @@ def _walk_chain(profile: str | None) -> Found[AWSCredentials]:
                 frozen = found.get_frozen_credentials()
                 ends: datetime | None = getattr(found, "_expiry_time", None)  # its refreshable ones alone have it
                 made = AWSCredentials(frozen.access_key, frozen.secret_key, frozen.token or None, ends)
-                return Found(made, FOR_GOOD if ends is None else cast(float, made.expires_at))
+                return FoundKey(made, FOR_GOOD if ends is None else cast(float, made.expires_at))
     except Exception as error:
         said = f"{asked.pop()}: {type(error).__name__}: {error}" if asked else f"{type(error).__name__}: {error}"
         raise AuthenticationError(f"AWS's chain of credentials failed ({_list_empty(asked, '; ')}{said})") from error

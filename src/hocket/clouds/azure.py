@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from hocket.clouds.key_cache import Found, get_key
+from hocket.clouds.key_cache import FoundKey, get_key
 from hocket.errors import AuthenticationError
 
 __all__ = ["COGNITIVE_SERVICES", "azure_token", "is_azure_identity_here"]
@@ -37,7 +37,7 @@ async def _get_token(scope: str) -> str:
     return await get_key(("azure", scope), partial(_fetch, scope))
 
 
-def _fetch(scope: str) -> Found[str]:
+def _fetch(scope: str) -> FoundKey[str]:
     """Return a new token. It blocks."""
     try:
         identity: Any = import_module("azure.identity")
@@ -51,4 +51,4 @@ def _fetch(scope: str) -> Found[str]:
             token = credential.get_token(scope)
     except Exception as error:  # its errors, and what odd answers make of it
         raise AuthenticationError(f"Azure gives no token ({type(error).__name__}: {error})") from error
-    return Found(token.token, float(token.expires_on))
+    return FoundKey(token.token, float(token.expires_on))

@@ -19,7 +19,7 @@ from pydantic_core import from_json
 
 from hocket._runtime import clock
 from hocket._runtime.portal import run_in_portal
-from hocket.clouds.key_cache import FOR_GOOD, RENEW_AHEAD, Found, get_key
+from hocket.clouds.key_cache import FOR_GOOD, RENEW_AHEAD, FoundKey, get_key
 from hocket.errors import AuthenticationError, InvalidInput, LLMError
 from hocket.http.clients import ClientSettings, get_client
 from hocket.http.exchange import HTTPStream
@@ -122,7 +122,7 @@ class _Reply:
     data: bytes
 
 
-def _fetch(source: GoogleTokenSource) -> Found[GoogleToken]:
+def _fetch(source: GoogleTokenSource) -> FoundKey[GoogleToken]:
     """Return a token that is new, or that its credentials still have. It blocks."""
     try:
         auth: Any = import_module("google.auth")
@@ -161,7 +161,7 @@ def _fetch(source: GoogleTokenSource) -> Found[GoogleToken]:
         ) from error
     quota: str | None = getattr(credentials, "quota_project_id", None)
     own: str | None = project or getattr(credentials, "project_id", None)
-    return Found(GoogleToken(credentials.token, own, quota), ends)
+    return FoundKey(GoogleToken(credentials.token, own, quota), ends)
 
 
 async def _exchange(request: HTTPRequest, settings: ClientSettings, limit: float) -> _Reply:

@@ -25,7 +25,7 @@ from hocket._runtime.detached import call_soon, spawn
 from hocket._runtime.fork import after_fork
 from hocket.errors import AuthenticationError
 
-__all__ = ["FOR_GOOD", "FOR_NOW", "Found", "get_key", "reject_key"]
+__all__ = ["FOR_GOOD", "FOR_NOW", "FoundKey", "get_key", "reject_key"]
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ _log = logging.getLogger("hocket.clouds")
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[T]):
+class FoundKey(Generic[T]):
     """A key, and when it ends, in seconds since 1970."""
 
     value: T
@@ -69,8 +69,8 @@ class _Entry:
     """One key, or its absence."""
 
     fetch: object  # of the first call; kept, since the name may be the id of what it asks
-    held: Found[Any] | None = None
-    flight: "Future[Found[Any]] | None" = None
+    held: FoundKey[Any] | None = None
+    flight: "Future[FoundKey[Any]] | None" = None
     began_at: float = 0.0  # the flight
     rests_until: float = 0.0  # after a fetch, which may have failed, or brought the same key
     rejected_at: float = -FRESH  # when the key before this one was rejected
@@ -80,7 +80,7 @@ _lock = threading.Lock()
 _entries: dict[Hashable, _Entry] = {}
 
 
-async def get_key(name: Hashable, fetch: Callable[[], Found[T] | Awaitable[Found[T]]]) -> T:
+async def get_key(name: Hashable, fetch: Callable[[], FoundKey[T] | Awaitable[FoundKey[T]]]) -> T:
     """Return a key, from the cache or from what fetches it.
 
     Args:
@@ -100,7 +100,7 @@ async def get_key(name: Hashable, fetch: Callable[[], Found[T] | Awaitable[Found
             return cast(T, held.value)
         is_shared = held is None or held.expires_at != FOR_NOW
         if flight is None or now - entry.began_at >= PATIENCE or not is_shared:
-            flight, begins = Future[Found[Any]](), True
+            flight, begins = Future[FoundKey[Any]](), True
             if is_shared:
                 entry.flight, entry.began_at = flight, now
             for oldest in list(_entries)[:-MOST]:
@@ -121,7 +121,7 @@ async def get_key(name: Hashable, fetch: Callable[[], Found[T] | Awaitable[Found
     return await get_key(name, fetch)  # that one was for another call, of another tenant perhaps
 
 
-def _measure_rest(held: Found[Any] | None) -> float:
+def _measure_rest(held: FoundKey[Any] | None) -> float:
     """Return the seconds for which a key still holds; 0 or less: it does not."""
     return 0.0 if held is None else held.expires_at - clock.current().time()
 
@@ -148,12 +148,14 @@ def reject_key(name: Hashable, is_rejected: Callable[[Any], bool]) -> bool:
         return True
 
 
-def _begin(entry: _Entry, flight: "Future[Found[T]]", fetch: Callable[[], Found[T] | Awaitable[Found[T]]]) -> None:
+def _begin(
+    entry: _Entry, flight: "Future[FoundKey[T]]", fetch: Callable[[], FoundKey[T] | Awaitable[FoundKey[T]]]
+) -> None:
     """Start a fetch, whose outcome the flight gets."""
 
     async def await_it() -> None:
         try:
-            found = await cast("Awaitable[Found[T]]", fetch())
+            found = await cast("Awaitable[FoundKey[T]]", fetch())
         except Exception as error:
             _end(entry, flight, None, error)
         except BaseException:
@@ -165,7 +167,7 @@ def _begin(entry: _Entry, flight: "Future[Found[T]]", fetch: Callable[[], Found[
 
     def do_it() -> None:
         try:
-            found = cast("Found[T]", fetch())
+            found = cast("FoundKey[T]", fetch())
         except BaseException as error:  # raised where it is awaited
             _end(entry, flight, None, error)
         else:
@@ -177,7 +179,7 @@ def _begin(entry: _Entry, flight: "Future[Found[T]]", fetch: Callable[[], Found[
         threading.Thread(target=do_it, name="hocket key", daemon=True).start()
 
 
-def _end(entry: _Entry, flight: "Future[Found[T]]", found: Found[T] | None, error: BaseException | None) -> None:
+def _end(entry: _Entry, flight: "Future[FoundKey[T]]", found: FoundKey[T] | None, error: BaseException | None) -> None:
     """Keep what a fetch has found, and tell those who wait for it. What comes after they gave it up is kept, too."""
     with _lock:
         still = _measure_rest(entry.held) if error is not None and entry.flight is flight else 0.0
@@ -190,12 +192,12 @@ def _end(entry: _Entry, flight: "Future[Found[T]]", found: Found[T] | None, erro
         _log.warning("a key could not be renewed; the old one holds for %d s more: %s", still, error)
     with contextlib.suppress(InvalidStateError):  # nobody waits any more
         if error is None:
-            flight.set_result(cast("Found[T]", found))
+            flight.set_result(cast("FoundKey[T]", found))
         else:
             flight.set_exception(error)
 
 
-async def _wait(entry: _Entry, flight: "Future[Found[T]]", seconds: float) -> Found[T]:
+async def _wait(entry: _Entry, flight: "Future[FoundKey[T]]", seconds: float) -> FoundKey[T]:
     is_over = anyio.Event()
     token = current_token()
     flight.add_done_callback(lambda _: call_soon(token, is_over.set))

@@ -87,7 +87,9 @@ def is_loaded() -> bool:
 def find_price(name: str, provider: str | None) -> Price | None:
     """Return the price of a model at a provider, as of now; None: it is not known, or the package is not installed."""
     owner = None if provider is None else _PROVIDERS.get(provider, provider)
-    if owner in (None, "anthropic") and "anthropic." in name:  # what Bedrock calls them, also behind Anthropic's own API
+    if (
+        owner in (None, "anthropic") and "anthropic." in name
+    ):  # what Bedrock calls them, also behind Anthropic's own API
         owner = "aws"
     tables = _load()
     if tables is None:

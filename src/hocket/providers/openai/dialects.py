@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from hocket.clouds.azure import azure_token, is_azure_identity_here
 from hocket.errors import InvalidInput
 from hocket.language_models.option_policy import VOCABULARY
 from hocket.language_models.tool_choice import ToolChoiceKind
@@ -84,6 +83,8 @@ _SAMPLING = {"top_k": "top_k", "min_p": "min_p", "repetition_penalty": "repetiti
 
 def _find_token(fields: Mapping[str, object]) -> Mapping[str, object]:
     """Return what azure-identity will find, as the field that has it."""
+    from hocket.clouds.azure import azure_token, is_azure_identity_here  # OpenAI's own users need none of it
+
     return {"api_key": azure_token()} if is_azure_identity_here() else {}
 
 
