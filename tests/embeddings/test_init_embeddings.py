@@ -31,7 +31,7 @@ def test_the_provider_may_stand_apart() -> None:
 def test_an_unknown_provider_names_the_known() -> None:
     with pytest.raises(UnknownModel, match="'opnai'; did you mean 'openai'"):
         init_embeddings("opnai:x")
-    assert list_embedding_providers() == ["cohere", "google", "local", "mistral", "ollama", "openai"]
+    assert list_embedding_providers() == ["cohere", "google", "google_vertexai", "local", "mistral", "ollama", "openai"]
 
 
 def test_a_name_is_a_text() -> None:

@@ -30,6 +30,8 @@ MAY_IMPORT_BY_STRING = {
     "hocket._runtime.cancellation": "the event loops, if the program uses them",
     "hocket.callbacks.base_manager": "the bridge to the library whose handlers it is given, if the program uses that",
     "hocket.cli.named_objects": "the user's module of tools or agents, which the command line names",
+    "hocket.clouds.aws": "the extra `bedrock`, which has no types",
+    "hocket.clouds.google": "the extra `vertex`, which has no types",
     "hocket.http.httpx_client": "httpx, or the package that replaces it",
     "hocket.load.serializable": "the packages of hocket that may be named in serialised objects",
     "hocket.migration.table": "the rooms of hocket, to see which names they offer",

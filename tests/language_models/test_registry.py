@@ -210,7 +210,7 @@ async def test_making_a_model_does_not_block_the_loop() -> None:
     assert init_chat_model("openai:gpt-5.2", api_key="none")._llm_type == "openai-chat"
 
 
-@pytest.mark.parametrize("name", ["bedrock:m", "aws:m", "amazon_bedrock:m", "google_vertexai:m", "vertexai:m"])
+@pytest.mark.parametrize("name", ["bedrock:m", "aws:m", "amazon_bedrock:m"])
 def test_roads_that_need_signing_say_the_way_round(name: str) -> None:
     """Who asks for a cloud's own road to a model is told which address and key to use instead."""
     with pytest.raises(UnknownModel, match=r"OpenAI-compatible endpoint .*docs/providers.md"):
