@@ -37,7 +37,7 @@ COMPLETED = [
     ("runs sig", "signal"),
     ("runs list --status wai", "waiting"),
     ("runs decide order-7 call-1 app", "approve"),
-    ("-m anth", "anthropic:"),
+    ("-m cer", "cerebras:"),
     ("serve loc", "local"),
     ("ask --embed coh", "cohere:"),
     ("chat --tool c", "calculator"),
@@ -46,7 +46,7 @@ COMPLETED = [
 ]
 TYPED = [
     ("comp", ["completion"]),
-    ("-m anth", ["-m", "anthropic:"]),
+    ("-m cer", ["-m", "cerebras:"]),
     ("Why --sys", ["Why", "--system"]),
     ("chat -a my\\ pic", ["chat", "-a", "my picture.png"]),
     ("chat --system c", ["chat", "--system", "c"]),

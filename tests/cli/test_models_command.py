@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hocket.testing import OllamaFormat, OpenAIFormat, Status, serve
+from hocket.testing import BedrockFormat, Body, OllamaFormat, OpenAIFormat, Status, serve
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -46,6 +46,21 @@ def test_the_table_says_what_can_be_used(hocket: Run) -> None:
     assert rows["openai"] == (needs_key, "OPENAI_API_KEY")
     assert rows["github"] == (needs_key, "GITHUB_API_KEY or GITHUB_TOKEN")
     assert done.stdout.startswith(ready) and done.stdout.index(needs_key) < done.stdout.index(other)
+
+
+def test_what_the_clouds_want_is_named(inside: Inside) -> None:
+    """A region; with it, what looked for credentials, and where; a key of Bedrock's is one that works or does not."""
+    rows = table(inside("models"))
+    for name in ("bedrock", "anthropic_bedrock"):
+        told = "AWS has regions, and none is named: give region_name='eu-west-1', or set AWS_REGION"
+        assert rows[name] == ("cannot be used yet", told)
+    quiet = {"AWS_REGION": "eu-west-1", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/nowhere"}
+    heading, text = table(inside("models", **quiet, AWS_SHARED_CREDENTIALS_FILE="/nowhere"))["bedrock"]
+    assert heading == "cannot be used yet" and text.startswith("AWS's chain has no credentials (nothing from env, ")
+    listed = {"modelSummaries": [{"modelId": "amazon.nova"}, {"modelId": "openai.gpt"}]}
+    with serve(BedrockFormat(), lambda request: Body(listed)) as server:
+        rows = table(inside("models", **quiet, AWS_ENDPOINT_URL=server.url, AWS_BEARER_TOKEN_BEDROCK="k"))
+    assert rows["bedrock"] == rows["anthropic_bedrock"] == ("can be used now", "amazon.nova, openai.gpt")
 
 
 def test_a_refused_key_is_no_use(inside: Inside) -> None:

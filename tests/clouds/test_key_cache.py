@@ -188,6 +188,19 @@ async def test_a_hanging_renewal_in_the_last_minute_lets_the_old_key_go_on(
     vault.is_open.set()
 
 
+async def test_a_hanging_renewal_that_nobody_waits_for_is_begun_anew(clock: VirtualClock) -> None:
+    """After a minute, by the next call, which has the old key at once."""
+    vault = Vault(clock)
+    await vault.get()
+    clock.advance(3600 - 300)
+    vault.is_open.clear()
+    for seconds, asked in ((59, 2), (1, 2), (60, 3)):
+        assert await vault.get() == "k1"
+        await until(lambda asked=asked: vault.asked == asked)  # type: ignore[misc]
+        clock.advance(seconds)
+    vault.is_open.set()
+
+
 async def test_the_call_that_began_a_fetch_may_leave() -> None:
     """The fetch goes on for the others; its own end comes at once."""
     vault, got = Vault(), list[str]()
@@ -273,14 +286,19 @@ tenant: ContextVar[str] = ContextVar("tenant")
 async def test_a_function_whose_keys_have_no_end_is_asked_for_each_attempt(kind: str) -> None:
     """And in the context of that call: the keys of one tenant never sign for another."""
     asked: list[str] = []
+    names = [str(number) for number in range(12)]
 
     def ask() -> AWSCredentials:
         asked.append(tenant.get())
         return AWSCredentials(f"AKIA{tenant.get()}", "s")
 
     async def ask_later() -> AWSCredentials:
-        await anyio.lowlevel.checkpoint()
-        return ask()
+        made = ask()
+        if len(asked) > len(names):  # later on all ask at once, none after another
+            with anyio.fail_after(30):
+                while len(asked) < 2 * len(names):  # noqa: ASYNC110 - counted by the others
+                    await anyio.sleep(0.001)
+        return made
 
     source, got = CredentialsSource(ask if kind == "sync" else ask_later), list[tuple[str, str]]()
 
@@ -288,7 +306,6 @@ async def test_a_function_whose_keys_have_no_end_is_asked_for_each_attempt(kind:
         tenant.set(name)
         got.append((name, (await source.get()).access_key))
 
-    names = [str(number) for number in range(12)]
     for _ in range(2):
         async with anyio.create_task_group() as group:
             for name in names:
