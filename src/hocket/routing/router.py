@@ -8,7 +8,7 @@ comes, or the end of the shortest rest.
 
 import math
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pydantic import Field, PrivateAttr, field_validator
 
@@ -40,6 +40,9 @@ from hocket.routing.choice import Rule, choose
 from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_deployment
 from hocket.routing.gate import Gate, NoRoomError, is_patient
 from hocket.timeouts import Timeout
+
+if TYPE_CHECKING:
+    from hocket.budgets import Budget
 
 __all__ = ["ChatRouter"]
 
@@ -199,7 +202,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
             place = DeploymentPlace(
                 name, deployment.weight, _find_price(model) if self.by == "cost" else math.inf, model, limiter
             )
-            behind = {
+            behind: dict[str, Any] = {
                 "rate_limiter": Gate(place),
                 "retry": None,
                 "cache": False,
@@ -354,10 +357,10 @@ def _goes_elsewhere(error: Exception) -> bool:
     return isinstance(error, LLMError) and (error.retryable or isinstance(error, (*OWN_FAULTS, ContextLengthExceeded)))
 
 
-def _join(*budgets: Any) -> Any:
+def _join(*given: "Budget | Sequence[Budget] | None") -> "list[Budget] | None":
     """Return the budgets of a deployment and of its router, each of which is one, several or none."""
-    joined = [one for each in budgets if each is not None for one in (each if isinstance(each, Sequence) else [each])]
-    return joined or None
+    several = [each if isinstance(each, Sequence) else [each] for each in given if each is not None]
+    return [budget for each in several for budget in each] or None
 
 
 def _find_price(model: BaseChatModel) -> float:

@@ -17,6 +17,7 @@ from hocket.outputs import ChatGenerationChunk
 from hocket.providers.bedrock.decode import FINISHES, PROVIDER, decode_usage, reply_facts
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 from hocket.remote.reply import normalize_finish
+from hocket.remote.stream_decoder import Framing
 
 __all__ = ["ConverseDecoder"]
 
@@ -24,7 +25,7 @@ __all__ = ["ConverseDecoder"]
 class ConverseDecoder(ChatStreamDecoder):
     """Reads one stream. `ChatStreamDecoder` tells the arguments."""
 
-    framing: ClassVar = AWSEventStream
+    framing: ClassVar[type[Framing]] = AWSEventStream
 
     def __init__(self, headers: Mapping[str, str] | None = None, *, include_headers: bool = False) -> None:
         super().__init__(PROVIDER, headers, include_headers=include_headers)
