@@ -271,7 +271,7 @@ async def test_the_proxy_holds_for_tokens(tmp_path: Path) -> None:
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a token function when it is asked."""
-    monkeypatch.setitem(sys.modules, "google.auth", None)
+    monkeypatch.setitem(sys.modules, "google.auth.exceptions", None)
     with pytest.raises(AuthenticationError, match=r"hocket\[vertex\]"):
         await google_token()()
 

@@ -3,8 +3,6 @@
 import importlib.util
 from collections.abc import Awaitable, Callable
 from functools import partial
-from importlib import import_module
-from typing import Any
 
 from hocket.clouds.key_cache import FoundKey, get_key
 from hocket.errors import AuthenticationError
@@ -40,14 +38,14 @@ async def _get_token(scope: str) -> str:
 def _fetch(scope: str) -> FoundKey[str]:
     """Return a new token. It blocks."""
     try:
-        identity: Any = import_module("azure.identity")
+        from azure.identity import DefaultAzureCredential
     except ImportError as error:
         raise AuthenticationError(
             "no token for Azure: set AZURE_OPENAI_AD_TOKEN, give api_key=..., or install hocket[entra] for managed "
             "identities and `az login`"
         ) from error
     try:
-        with identity.DefaultAzureCredential() as credential:
+        with DefaultAzureCredential() as credential:
             token = credential.get_token(scope)
     except Exception as error:  # its errors, and what odd answers make of it
         raise AuthenticationError(f"Azure gives no token ({type(error).__name__}: {error})") from error

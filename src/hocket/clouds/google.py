@@ -36,12 +36,6 @@ PATIENCE = 120.0
 MAX_REPLY = 2**20
 """Bytes of a reply that google-auth is given."""
 
-_KINDS = {
-    "authorized_user": ("google.oauth2.credentials", "from_authorized_user_info"),
-    "service_account": ("google.oauth2.service_account", "from_service_account_info"),
-}
-"""Kinds of files that have a reader of their own; that for any kind warns of files that strangers give."""
-
 
 def google_token(credentials: Any = None, *, scopes: Sequence[str] = (CLOUD_PLATFORM,)) -> Callable[[], Awaitable[str]]:
     """Return a function that gives an access token, for the ``api_key`` of any model.
@@ -125,8 +119,7 @@ class _Reply:
 def _fetch(source: GoogleTokenSource) -> FoundKey[GoogleToken]:
     """Return a token that is new, or that its credentials still have. It blocks."""
     try:
-        auth: Any = import_module("google.auth")
-        errors: Any = import_module("google.auth.exceptions")
+        errors: Any = import_module("google.auth.exceptions")  # it has no types
     except ImportError as error:
         raise AuthenticationError(
             "no token for Google Cloud: give api_key=..., or install hocket[vertex] for what gcloud, service accounts and "
@@ -149,7 +142,7 @@ def _fetch(source: GoogleTokenSource) -> FoundKey[GoogleToken]:
             raise errors.TransportError(str(error) or f"no answer within {timeout or PATIENCE:g} s") from error
 
     try:
-        credentials, project = _load(auth, source, request)
+        credentials, project = _load(source, request)
         ends = _find_end(credentials)
         if not credentials.token or ends < clock.current().time() + RENEW_AHEAD:
             credentials.refresh(request)
@@ -179,12 +172,13 @@ def _find_end(credentials: Any) -> float:
     return FOR_GOOD if expiry is None else (expiry if expiry.tzinfo else expiry.replace(tzinfo=UTC)).timestamp()
 
 
-def _load(auth: Any, source: GoogleTokenSource, request: Callable[..., _Reply]) -> tuple[Any, str | None]:
+def _load(source: GoogleTokenSource, request: Callable[..., _Reply]) -> tuple[Any, str | None]:
     """Return credentials of google-auth, and their project.
 
     Raises:
         ValueError: what was given is no JSON object.
     """
+    auth: Any = import_module("google.auth")
     given, scopes = source.credentials, list(source.scopes)
     if given is None:
         return cast("tuple[Any, str | None]", auth.default(scopes=scopes, request=request))
@@ -194,7 +188,13 @@ def _load(auth: Any, source: GoogleTokenSource, request: Callable[..., _Reply]) 
     if not isinstance(info, Mapping):
         raise ValueError("the credentials are no JSON object")
     fields = dict(cast("Mapping[str, object]", info))
-    if (kind := fields.get("type")) in _KINDS:
-        place, verb = _KINDS[str(kind)]
-        return getattr(import_module(place).Credentials, verb)(fields, scopes=scopes), None
-    return cast("tuple[Any, str | None]", auth.load_credentials_from_dict(fields, scopes=scopes, request=request))
+    match fields.get("type"):  # what reads any kind warns of files that strangers give
+        case "service_account":
+            of_service: Any = import_module("google.oauth2.service_account").Credentials
+            return of_service.from_service_account_info(fields, scopes=scopes), None
+        case "authorized_user":
+            of_user: Any = import_module("google.oauth2.credentials").Credentials
+            return of_user.from_authorized_user_info(fields, scopes=scopes), None
+        case _:
+            found = auth.load_credentials_from_dict(fields, scopes=scopes, request=request)
+            return cast("tuple[Any, str | None]", found)

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
 from hocket.remote.endpoint import Endpoint
-from hocket.remote.service import ModelName, RemoteService
+from hocket.remote.model_name import ModelName
+from hocket.remote.service import RemoteService
 from hocket.remote.stream_decoder import StreamDecoder
 
 if TYPE_CHECKING:

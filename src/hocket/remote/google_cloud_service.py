@@ -120,6 +120,12 @@ class GoogleCloudService(RemoteService):
         return _place(cls._endpoint, str(fields.get("location") or "global"))
 
     @classmethod
+    def setup_needed(cls) -> str | None:
+        """Return what has to be done before a model can be called, in a line; None: nothing. Asks the environment only."""
+        named = _read_first((*cls._project_variables, "GOOGLE_APPLICATION_CREDENTIALS"))
+        return super().setup_needed() or (None if named else f"set {' or '.join(cls._project_variables)}")
+
+    @classmethod
     def _is_express(cls, key: object) -> bool:
         text = key.get_secret_value() if isinstance(key, SecretStr) else key
         return cls._has_express and isinstance(text, str) and text != "" and not text.startswith("ya29.")

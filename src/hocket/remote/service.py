@@ -35,11 +35,12 @@ from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
 from hocket.load.late_build import LateModel
 from hocket.remote.endpoint import Endpoint, Headers, Key, ask_key, resolve_fields
+from hocket.remote.model_name import ModelName
 from hocket.remote.options import FIELDS_INSTEAD, rename_fields
 from hocket.remote.reply import read_reply
 from hocket.remote.sender import Sender
 
-__all__ = ["ModelName", "RemoteService", "explain_setup"]
+__all__ = ["RemoteService", "explain_setup"]
 
 T = TypeVar("T")
 
@@ -386,20 +387,3 @@ def explain_setup(service: type[RemoteService], fields: dict[str, Any]) -> str |
     except InvalidInput as error:
         return str(error)
     return None if missing_key is None else missing_key.message
-
-
-class ModelName(str):
-    """A model's name: a ``str`` that may have a note for people who choose among models.
-
-    Attributes:
-        note: such as its size on disk; "": there is none.
-    """
-
-    __slots__ = ("note",)
-
-    note: str
-
-    def __new__(cls, name: str, note: str = "") -> Self:
-        self = super().__new__(cls, name)
-        self.note = note
-        return self

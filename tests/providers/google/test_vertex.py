@@ -154,6 +154,8 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(AuthenticationError, match=r"needs a key: give api_key=..., or install hocket\[vertex\]"):
             kind(model="m", project="p")
     monkeypatch.undo()
+    assert ChatVertexAI.setup_needed() == "set GOOGLE_CLOUD_PROJECT"
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p")
     assert ChatVertexAI.setup_needed() is None
 
 

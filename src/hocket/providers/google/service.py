@@ -10,8 +10,8 @@ from hocket.remote.service import RemoteService
 
 __all__ = ["PROVIDER", "VERTEX", "GoogleService", "name_model"]
 
-PROVIDER, VERTEX = "google_genai", "google_vertexai"
-"""The names of Google's two services for Gemini: one API, two addresses."""
+PROVIDER = "google_genai"
+VERTEX = "google_vertexai"  # the same API at another address
 
 VERSIONS = {"beta": "v1beta"}
 """What the official SDK understands in its variable beside the versions themselves."""
