@@ -3,16 +3,18 @@
 import copy
 import json
 import pickle
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+import anyio
 import pytest
 from pydantic import ValidationError
 
 from hocket.clouds import AWSCredentials
 from hocket.clouds.aws import CredentialsSource
-from hocket.errors import AuthenticationError, InvalidInput, LLMError, PermissionDenied
+from hocket.errors import AuthenticationError, InvalidInput, LLMError, PermissionDenied, ProviderUnavailable
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.options import ChatOptions
 from hocket.load import dumps, loads
@@ -247,6 +249,33 @@ async def test_keys_that_have_expired_are_asked_for_once_more() -> None:
         assert len(server.requests) == times
         assert not isinstance(caught.value, PermissionDenied)
         assert "asked-token" not in str(caught.value) and "Signature=" not in str(caught.value)
+
+
+@pytest.mark.both_loops
+async def test_calls_that_share_a_fetch_that_failed_go_their_own_ways() -> None:
+    """Each has an error of its own: what one call does with it, as it cleans its frames, is nothing to the others."""
+    asked: list[float] = []
+
+    async def ask() -> AWSCredentials:
+        asked.append(1)
+        await anyio.sleep(0.01)
+        if len(asked) < 4:
+            raise ProviderUnavailable("the vault sleeps", retryable=True)
+        return AWSCredentials("AKIA", "s", "t", time.time() + 3600)
+
+    ended: list[str] = []
+
+    async def call(number: int) -> None:
+        retry = RetryPolicy(max_attempts=8, first_pause=0.002 * number)
+        model = ChatTiny(base_url=server.url, credentials=ask, retry=retry, **REGION)
+        ended.append((await model.ainvoke("Hi")).text)
+
+    async with serve(OpenAIFormat(), lambda request: Body({})) as server:
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                for number in range(12):
+                    group.start_soon(call, number)
+    assert ended == ["{}"] * 12
 
 
 async def test_an_error_says_by_how_much_the_clock_is_wrong() -> None:

@@ -127,6 +127,42 @@ async def test_a_renewal_that_fails_is_a_log_line_and_rests_for_half_a_minute(
         assert vault.asked == attempt
 
 
+class Odd(Exception):
+    """One that cannot be copied."""
+
+    def __init__(self, text: str, *, more: int) -> None:
+        super().__init__(text)
+        self.more = more
+
+
+async def test_each_call_has_an_error_of_its_own() -> None:
+    """With the cause of the first; what one call adds to it, or clears of its frames, is nothing to the others."""
+    vault, caught = Vault(), list[BaseException]()
+    vault.failure = AuthenticationError("the vault is shut", provider="aws")
+    vault.failure.__cause__ = cause = OSError("no way in")
+
+    async def fail() -> None:
+        try:
+            await vault.get()
+        except Exception as error:
+            caught.append(error)
+
+    vault.is_open.clear()
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(fail)
+        await until(lambda: vault.asked == 1)
+        await anyio.wait_all_tasks_blocked()
+        vault.is_open.set()
+    assert len({id(error) for error in caught}) == 3 and vault.failure not in caught
+    for error in caught:
+        assert isinstance(error, AuthenticationError) and error.provider == "aws" and error.__cause__ is cause
+        assert error.message == "the vault is shut"
+    vault.failure = Odd("the vault is odd", more=1)
+    with pytest.raises(AuthenticationError, match="Odd: the vault is odd"):
+        await vault.get()
+
+
 async def test_a_renewal_that_brings_a_key_that_ends_as_soon_rests_as_well(clock: VirtualClock) -> None:
     """A server that gives the same key until its end is not asked by each call."""
     vault = Vault(clock, life=200)

@@ -9,6 +9,7 @@ a call that has a valid key never waits: botocore has 15 and 10 minutes for it, 
 """
 
 import contextlib
+import copy
 import inspect
 import logging
 import threading
@@ -207,7 +208,17 @@ async def _wait(entry: _Entry, flight: "Future[FoundKey[T]]", seconds: float) ->
     if not flight.done():
         late = f"what fetches the key has not answered for {PATIENCE:g} s; the next call asks again"
         _end(entry, flight, None, AuthenticationError(late))
+    if (error := flight.exception()) is not None:
+        raise _copy(error).with_traceback(error.__traceback__) from error.__cause__
     return flight.result()
+
+
+def _copy(error: BaseException) -> BaseException:
+    """Return an error of its own for a call: what one adds to it, or takes out of it, is nothing to the others."""
+    try:
+        return copy.copy(error)
+    except Exception:  # of its class
+        return AuthenticationError(f"{type(error).__name__}: {error}")
 
 
 @after_fork
