@@ -19,12 +19,12 @@ from google.auth.compute_engine import _metadata
 from google.oauth2 import credentials as user_credentials
 from google.oauth2.credentials import Credentials
 
-from hocket import init_chat_model
+from hocket import ChatVertexAI, init_chat_model
 from hocket.clouds import google_token
 from hocket.clouds.google import GoogleToken, GoogleTokenSource
-from hocket.errors import AuthenticationError, InvalidInput
+from hocket.errors import AuthenticationError, InvalidInput, TotalTimeout
 from hocket.http.clients import ClientSettings
-from hocket.testing import Body, GoogleFormat, serve
+from hocket.testing import Body, GoogleFormat, Reply, serve
 from hocket.testing.server.wire import ReceivedRequest
 
 pytestmark = pytest.mark.both_loops
@@ -258,6 +258,25 @@ async def test_a_call_that_is_cancelled_leaves_the_token_to_the_others(at_metada
             assert scope.cancelled_caught and not found
         assert found == ["for the machine"]
         assert [request.path.endswith("/token") for request in server.requests].count(True) == 1
+
+
+async def test_a_slow_metadata_server_keeps_no_call_beyond_its_limit(at_metadata: Callable[[str], None]) -> None:
+    """The call ends by its own deadline; the next one finds the token that has come since."""
+
+    def slowly(request: ReceivedRequest) -> Any:
+        if request.method == "POST":
+            return Reply("Hello.")
+        return Body(play(request).content, headers=FLAVOR, delay=0.1)
+
+    async with serve(GoogleFormat(), slowly) as server:
+        at_metadata(server.url)
+        model = ChatVertexAI(model="m", project="p", retry=None)
+        hasty = model.model_copy(update={"timeout": 0.05})
+        with pytest.raises(TotalTimeout):
+            await hasty.ainvoke("hi")
+        assert not [request for request in server.requests if request.path.endswith("/token")]
+        assert (await model.model_copy(update={"base_url": server.url}).ainvoke("hi")).text == "Hello."
+        assert server.requests[-1].headers["authorization"] == "Bearer for the machine"
 
 
 async def test_the_proxy_holds_for_tokens(tmp_path: Path) -> None:
