@@ -57,7 +57,7 @@ _MOST_KNOWN = 100
 
 def remember_secret(secret: str) -> None:
     """Have `known_secrets` tell of a secret that a request of this process is signed with, until 100 others came."""
-    _known[Secret(secret.rpartition(" ")[2])] = None  # without "Bearer"
+    _known[Secret(secret.rpartition(" ")[2].removeprefix("Signature="))] = None  # without "Bearer", and AWS's words
     for old in tuple(_known)[:-_MOST_KNOWN]:
         _known.pop(old, None)
 

@@ -29,7 +29,7 @@ def play(request: ReceivedRequest) -> Any:
         return Reply("Hello.")
     resource = request.query.partition("resource=")[2].partition("&")[0]
     ends = str(int(time.time()) + 3600)
-    return Body({"access_token": f"for {resource}", "expires_on": ends, "expires_in": "3600", "token_type": "Bearer"})
+    return Body({"access_token": f"for-{resource}", "expires_on": ends, "expires_in": "3600", "token_type": "Bearer"})
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -50,7 +50,7 @@ async def test_a_managed_identity(place: str, monkeypatch: pytest.MonkeyPatch) -
         count = len(server.requests)
         found.append(await pickle.loads(pickle.dumps(azure_token()))())
         [text] = {text.lower().replace("%3a", ":").replace("%2f", "/") for text in found}
-        assert text == "for https://cognitiveservices.azure.com" and len(found) == 4
+        assert text == "for-https://cognitiveservices.azure.com" and len(found) == 4
         assert len(server.requests) == count
         await azure_token("https://ai.azure.com/.default")()
         assert len(server.requests) > count
@@ -70,7 +70,7 @@ async def test_azures_models_find_a_token_by_themselves(monkeypatch: pytest.Monk
         for name, value in PLACES["App Service"](server.url).items():
             monkeypatch.setenv(name, value)
         assert (await init_chat_model("azure_entra:m").ainvoke("hi")).text == "Hello."
-        assert server.requests[-1].headers["authorization"].startswith("Bearer for https")
+        assert server.requests[-1].headers["authorization"].startswith("Bearer for-https")
         monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "own")
         await init_chat_model("azure_entra:m").ainvoke("hi")
         assert server.requests[-1].headers["authorization"] == "Bearer own"

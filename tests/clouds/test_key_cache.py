@@ -402,7 +402,7 @@ async def test_a_rejected_key_is_replaced_once(clock: VirtualClock) -> None:
 async def test_keys_without_an_end_are_replaced_once_as_well(clock: VirtualClock) -> None:
     """A function that gives the same ones again and again does not use all attempts up."""
     source = CredentialsSource(lambda: AWSCredentials("AKIA", "s", "token"))
-    secrets = ["AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-west-1/bedrock/aws4_request, SignedHeaders=host"]
+    secrets = ["AKIA"]
     await source.get()
     assert source.reject(secrets)
     await source.get()

@@ -12,10 +12,11 @@ import pytest
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from hocket._secrets import Secret
+from hocket._secrets import Secret, known_secrets, redact, remember_secret
 from hocket.clouds import AWSCredentials
 from hocket.clouds.aws_signature import sign_request
 from hocket.http import HTTPRequest
+from hocket.http.secrets import find_secrets
 from tests.kit.amount import RUNS_ALL
 
 EXAMPLE_TOKEN = (
@@ -106,3 +107,19 @@ def test_what_is_secret_is_marked_as_such() -> None:
         "x-amz-security-token",
     }
     assert "secret" not in repr(AWSCredentials("AKID", "secret", "token"))
+
+
+def test_the_words_of_a_signature_are_no_secrets():
+    """What AWS says of them, and whatever else has these words, is shown; the signature and the token are not."""
+    request = HTTPRequest("POST", "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse", {}, b"{}")
+    who = AWSCredentials("AKIDEXAMPLE", "secret", "a-session-token")
+    headers = sign_request(request, who, region="eu-west-1", service="bedrock", at=1.7e9)
+    for value in headers.values():
+        if isinstance(value, Secret):
+            remember_secret(value)
+    signature = headers["authorization"].rpartition("Signature=")[2]
+    said = "Signature expired. Credential should be scoped to a valid region: AWS4-HMAC-SHA256"
+    for secrets in (known_secrets(), find_secrets([headers], [request.url], None)):
+        assert redact(said, secrets) == said
+        assert signature not in redact(f"got {signature}", secrets)
+        assert "a-session-token" not in redact("got a-session-token", secrets)

@@ -7,7 +7,7 @@ botocore keeps it for us. It blocks, and its import alone takes 0.4 s of CPU, so
 import configparser
 import os
 import shlex
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -87,15 +87,15 @@ class CredentialsSource:
             return await get_key(self._name, partial(_ask_function, self.given))
         return await get_key(self._name, partial(_walk_chain, self.profile))
 
-    def reject(self, secrets: Iterable[str]) -> bool:
+    def reject(self, secrets: Container[str]) -> bool:
         """Forget credentials that AWS no longer takes, and return whether another attempt may get better ones.
 
         Args:
-            secrets: of the request, its ``authorization`` among them, which tells the key.
+            secrets: of the request, the id of the key among them.
         """
 
         def is_rejected(held: AWSCredentials) -> bool:
-            return any(f"Credential={held.access_key}/" in secret for secret in secrets)
+            return held.access_key in secrets
 
         return not isinstance(self.given, AWSCredentials) and reject_key(self._name, is_rejected)
 

@@ -61,9 +61,12 @@ def find_secrets(headers: Iterable[Mapping[str, str]], urls: Iterable[str], prox
 
 
 def _find_in_headers(headers: Mapping[str, str]) -> Iterator[str]:
-    """Yield whole values, and the part after their scheme."""
+    """Yield whole values, and the part after their scheme; of AWS's signature and who signed."""
     for name, value in headers.items():
-        if _is_secret(name, value):
+        if value.startswith("AWS4-"):
+            yield value.rpartition("Signature=")[2]  # not with its name, which errors say as well
+            yield value.partition("Credential=")[2].partition("/")[0]
+        elif _is_secret(name, value):
             yield str(value)
             scheme, _, rest = value.partition(" ")
             yield rest
