@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from .bench import Bench, Case
-from .contenders import Caller
+from .contenders import Caller, find_callers
 from .harness import Body, Samples, Target, measure, recording
 from .replies import REPLIES
 from .seats import measure_work, seats
@@ -94,6 +94,11 @@ def framing(bench: Bench) -> Iterator[Row]:
 
 def calls(bench: Bench) -> Iterator[Row]:
     """Ask once, and 128 times at once."""
+
+    if "langchain" not in find_callers("bedrock"):
+        reason = "no langchain-aws: scripts/setup sdks brings it"
+        yield Row(bench.case, "Bedrock: calls", "µs", target=Target(0.4), skipped=reason)
+        return
 
     async def ask(caller: Caller) -> None:
         await caller.call()
