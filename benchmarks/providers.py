@@ -35,7 +35,7 @@ PROVIDERS = {
     "mistral": _Provider("Mistral"),
     "cohere": _Provider("Cohere"),
     "ollama": _Provider("Ollama", piece=0.75, call=0.45),
-    "bedrock": _Provider("Bedrock", piece=1, call=0.75),
+    "bedrock": _Provider("Bedrock", piece=1, call=0.75, first=1.5),  # botocore has no models of its own
 }
 
 
