@@ -61,6 +61,14 @@ async def test_a_router_is_a_chat_model():
     assert count(models) == [4]
 
 
+async def test_what_a_model_gives_is_left_as_it_is():
+    """It may give the same message again, at another deployment."""
+    given = AIMessage("a")
+    router, _ = route(given)
+    reply = await router.ainvoke("hi")
+    assert reply.response_metadata["deployment"] == "a" and "deployment" not in given.response_metadata
+
+
 def test_sync_verbs_work():
     router, _ = route("a")
     assert router.invoke("hi").text == "a"

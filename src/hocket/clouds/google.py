@@ -4,6 +4,7 @@ google-auth blocks, so it works in a thread, once a refresh. What it sends goes 
 the certificates of a model hold for its tokens, too. It goes past what records requests: a recording has no tokens in it.
 """
 
+import hashlib
 import importlib.util
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -97,7 +98,9 @@ class GoogleTokenSource:
         if given is None:
             name: object = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
         elif isinstance(given, Mapping):
-            name = repr(sorted(cast("Mapping[str, object]", given).items()))
+            said = repr(sorted(cast("Mapping[str, object]", given).items()))
+            name = hashlib.sha256(said.encode()).hexdigest()  # it holds a private key, and names are shown
+            del said
         else:
             name = given
         return await get_key(("google", name, self.scopes, self.settings), partial(_fetch, self))

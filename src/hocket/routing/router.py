@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, field_validator
 
 from hocket._pipeline.attempts import with_retries
 from hocket._pipeline.call import Call, CallLimits, Next
+from hocket._pipeline.chat_answer import rebuild_result
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
 from hocket._runtime import clock
 from hocket._runtime.closing import AsyncClosing
@@ -31,6 +32,7 @@ from hocket.language_models.option_policy import HookOptions
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
+from hocket.messages.base import copy_message
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.prices import price_of
 from hocket.profiles import ModelProfile
@@ -373,13 +375,15 @@ async def _emit_retry(call: Call, error: Exception, attempt: int) -> None:
     await call.runs.emit_shared("on_retry", state, **facts, response=call.failure_response(error))
 
 
+def _sign_message(message: BaseMessage, name: str) -> BaseMessage:
+    return copy_message(message, response_metadata={**message.response_metadata, "deployment": name})
+
+
 async def _sign(call: Call, result: Any, name: str) -> Any:
     """Have the answer say who gave it, also to a reader of its chunks."""
-    if call.delivery.sink is None or not call.request.streaming:
-        for generation in result.generations:
-            generation.message.response_metadata["deployment"] = name
-    if call.delivery.sink is None:
-        return result
+    if call.delivery.sink is None:  # the model may give the same message again and again: it is left as it is
+        signed = [_sign_message(generation.message, name) for generation in result.generations]
+        return rebuild_result(result, signed)
     chunk = AIMessageChunk(content="", response_metadata={"deployment": name})
     waiting = call.delivery.deliver(ChatGenerationChunk(message=chunk))
     if waiting is not None:
