@@ -1,0 +1,104 @@
+"""Intervals by the bootstrap over cases: ratios of totals, and the agreement of two raters.
+
+Cases are drawn with replacement, 2,000 times, from a fixed seed (Efron, "Bootstrap methods: another look at the
+jackknife", 1979). The interval is that of the percentiles.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import chain
+
+from hocket.errors import InvalidInput
+from hocket.evaluation.statistics.comparison import order_cases
+from hocket.evaluation.statistics.intervals import Interval, check_confidence
+
+__all__ = ["LabelPair", "measure_kappa", "measure_ratio"]
+
+LabelPair = tuple[Hashable, Hashable]
+"""What two raters say of one run."""
+
+_DRAWS = 2_000
+_MOST_GROUPS = 250
+
+
+def measure_ratio(old: Mapping[str, float], new: Mapping[str, float], confidence: float = 0.95) -> Interval | None:
+    """Return the total of the new run as a multiple of the old one's, over the cases that both have.
+
+    Args:
+        old: an amount for the id of each case, such as its cost or its seconds, 0 or more.
+        new: likewise.
+        confidence: of the interval.
+
+    Returns:
+        The ratio; None: the runs share no case, or the old total is 0.
+
+    Raises:
+        InvalidInput: an amount is negative, infinite or NaN; ``confidence`` is out of range.
+    """
+    check_confidence(confidence)
+    # Both amounts in one number: they are drawn and added together.
+    pairs = [
+        complex(_check_amount(old[case]), _check_amount(new[case])) for case in order_cases(old.keys() & new.keys())
+    ]
+    total = sum(pairs)
+    if not total.real:
+        return None
+    # Groups of cases, in the order of a digest, vary as their cases do, and there are fewer to draw.
+    groups = [sum(pairs[start::_MOST_GROUPS]) for start in range(min(len(pairs), _MOST_GROUPS))]
+
+    def draw(chance: random.Random) -> float:
+        drawn = sum(chance.choices(groups, k=len(groups)))
+        return drawn.imag / drawn.real if drawn.real else math.inf
+
+    return _bootstrap(total.imag / total.real, draw, confidence)
+
+
+def measure_kappa(cases: Mapping[str, Sequence[LabelPair]], confidence: float = 0.95) -> Interval:
+    """Return Cohen's kappa of two raters: 1 where they agree, 0 where they do so no more often than chance.
+
+    Where both know one label only, and the same, it is 1.
+
+    Args:
+        cases: for the id of each case the labels of both raters, a pair for each run.
+        confidence: of the interval.
+
+    Raises:
+        InvalidInput: there is no pair; ``confidence`` is out of range.
+    """
+    check_confidence(confidence)
+    drawn_from = [cases[case] for case in order_cases(cases)]
+    counts = Counter(chain.from_iterable(drawn_from))
+    if not counts:
+        raise InvalidInput("there is no pair of labels to measure the agreement of")
+
+    def draw(chance: random.Random) -> float:
+        return _compute_kappa(Counter(chain.from_iterable(chance.choices(drawn_from, k=len(drawn_from)))))
+
+    return _bootstrap(_compute_kappa(counts), draw, confidence)
+
+
+def _compute_kappa(counts: Counter[LabelPair]) -> float:
+    pairs = counts.total()
+    first: Counter[Hashable] = Counter()
+    second: Counter[Hashable] = Counter()
+    for (one, two), count in counts.items():
+        first[one] += count
+        second[two] += count
+    agreed = sum(count for (one, two), count in counts.items() if one == two) * pairs
+    by_chance = sum(count * second[label] for label, count in first.items())
+    return 1.0 if by_chance == pairs * pairs else (agreed - by_chance) / (pairs * pairs - by_chance)
+
+
+def _bootstrap(value: float, draw: Callable[[random.Random], float], confidence: float) -> Interval:
+    chance = random.Random(0)
+    drawn = sorted(draw(chance) for _ in range(_DRAWS))
+    outside = math.floor(_DRAWS * (1 - confidence) / 2)
+    return Interval(value, min(value, drawn[outside]), max(value, drawn[-1 - outside]))
+
+
+def _check_amount(amount: float) -> float:
+    if not 0 <= amount < math.inf:
+        raise InvalidInput(f"an amount is {amount}; amounts are 0 or more, and finite")
+    return amount
