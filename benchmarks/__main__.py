@@ -19,6 +19,7 @@ from . import (
     chains,
     clouds,
     durable,
+    evaluation,
     fleet_limiter,
     folding,
     gateway,
@@ -99,6 +100,7 @@ CASES: dict[str, Case] = {
     **gateway.CASES,
     **live.CASES,
     **durable.CASES,
+    **evaluation.CASES,
     **service.CASES,
 }
 

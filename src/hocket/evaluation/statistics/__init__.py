@@ -8,7 +8,7 @@ The standard library is enough for that. scipy and statsmodels weigh 110 MB; the
 """
 
 from hocket.evaluation.statistics.bootstrap import measure_kappa, measure_ratio
-from hocket.evaluation.statistics.comparison import compare_means, compare_metrics, order_cases
+from hocket.evaluation.statistics.comparison import RunScores, compare_metrics, order_cases
 from hocket.evaluation.statistics.intervals import Interval, estimate_mean
 from hocket.evaluation.statistics.looks import PairedLook, PairedLooks, PairedResult, VerdictWord, plan_looks
 
@@ -17,8 +17,8 @@ __all__ = [
     "PairedLook",
     "PairedLooks",
     "PairedResult",
+    "RunScores",
     "VerdictWord",
-    "compare_means",
     "compare_metrics",
     "estimate_mean",
     "measure_kappa",

@@ -68,13 +68,21 @@ def measure_kappa(cases: Mapping[str, Sequence[LabelPair]], confidence: float = 
         InvalidInput: there is no pair; ``confidence`` is out of range.
     """
     check_confidence(confidence)
-    drawn_from = [cases[case] for case in order_cases(cases)]
-    counts = Counter(chain.from_iterable(drawn_from))
+    labels = [tuple(cases[case]) for case in order_cases(cases)]
+    counts = Counter(chain.from_iterable(labels))
     if not counts:
         raise InvalidInput("there is no pair of labels to measure the agreement of")
+    # There are many cases, and few kinds of them: what is drawn and counted are numbers of kinds.
+    kinds = list(dict.fromkeys(labels))
+    numbers = {kind: number for number, kind in enumerate(kinds)}
+    cases_as_numbers = [numbers[one] for one in labels]
 
     def draw(chance: random.Random) -> float:
-        return _compute_kappa(Counter(chain.from_iterable(chance.choices(drawn_from, k=len(drawn_from)))))
+        drawn: Counter[LabelPair] = Counter()
+        for number, count in Counter(chance.choices(cases_as_numbers, k=len(cases_as_numbers))).items():
+            for pair in kinds[number]:
+                drawn[pair] += count
+        return _compute_kappa(drawn)
 
     return _bootstrap(_compute_kappa(counts), draw, confidence)
 

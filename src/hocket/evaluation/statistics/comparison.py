@@ -1,112 +1,68 @@
-"""Whole runs compared: cases paired by their ids, one metric or several."""
+"""Whole runs compared: cases paired by their ids, by one metric or several."""
 
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from hocket.errors import InvalidInput
 from hocket.evaluation.statistics.looks import PairedLooks, PairedResult
 
-__all__ = ["Scores", "compare_means", "compare_metrics", "order_cases"]
+__all__ = ["RunScores", "compare_metrics", "order_cases"]
 
-Scores = Mapping[str, Sequence[float]]
-"""A run's scores of one metric: for the id of each case those of its runs, each in [0, 1]."""
+RunScores = Mapping[str, Mapping[str, Sequence[float]]]
+"""The scores of a run, each in [0, 1]: by metric, by the id of the case, those of the case's runs."""
 
 
 def order_cases(ids: Iterable[str]) -> list[str]:
     """Return ids of cases in their fixed order, that of their SHA-256: as good as a random one, and each time the same."""
-    return sorted(ids, key=lambda one: (hashlib.sha256(one.encode()).digest(), one))
-
-
-def compare_means(
-    old: Scores,
-    new: Scores,
-    *,
-    min_difference: float = 0.05,
-    confidence: float = 0.95,
-    planned: int | None = None,
-    asked: Collection[str] | None = None,
-) -> PairedResult:
-    """Compare the case means of two runs; cases that have no score in either are left out.
-
-    Args:
-        old: the scores of the run to compare with.
-        new: the scores of the other one.
-        min_difference: the least difference that matters, between 0 and 1.
-        confidence: of the verdict and the interval.
-        planned: number of cases of a run that may have been looked at, or is not complete: it is looked at as
-            `PairedLooks` does. Cases behind the last full tenth do not count. None: one look at all cases.
-        asked: with ``planned``, the ids of the cases that were asked, those without a score included. None: the pairs'.
-
-    Raises:
-        InvalidInput: no case has a score in both runs; a score or an argument is out of range.
-    """
-    return _look_at(old, new, min_difference, confidence, planned, asked).judge()
+    return sorted(ids, key=lambda one: hashlib.sha256(one.encode()).digest())
 
 
 def compare_metrics(
-    old: Mapping[str, Scores],
-    new: Mapping[str, Scores],
+    old: RunScores,
+    new: RunScores,
     *,
     min_difference: float = 0.05,
     confidence: float = 0.95,
     planned: int | None = None,
     asked: Collection[str] | None = None,
 ) -> dict[str, PairedResult]:
-    """Compare two runs by each metric that both have, with one confidence for all verdicts together.
+    """Compare two runs by each metric that both have: the means of cases that have a score in both.
 
-    Holm's method ("A simple sequentially rejective multiple test procedure", 1979): all metrics are tested at their part
-    of the level. Those that differ are taken out, and the others tested again, at their then greater part. Each interval
-    is the one at the level of its metric's last test.
+    The confidence is that of all verdicts together, by Holm's method ("A simple sequentially rejective multiple test
+    procedure", 1979): all metrics are tested at their part of the level; those that differ are taken out, and the others
+    tested again, at their then greater part. An interval is that of its metric's last test.
 
     Args:
-        old: the scores by the name of the metric.
-        new: likewise.
-        min_difference: as for `compare_means`, and so are the others.
-        confidence: of all verdicts together.
-        planned: as there.
-        asked: as there.
+        old: the run to compare with.
+        new: the other one.
+        min_difference: the least difference that matters, between 0 and 1.
+        confidence: of all verdicts together, between 0 and 1.
+        planned: number of cases of a run that may have been looked at, or is not complete: the looks of `PairedLooks` are
+            repeated, and cases behind the last full tenth do not count. None: one look at all cases.
+        asked: with ``planned``, the ids of the cases that were asked, those without a score included. None: the pairs'.
 
     Raises:
-        InvalidInput: as `compare_means`.
+        InvalidInput: no case has a score in both runs; a score or an argument is out of range.
     """
-    left = {
-        name: _look_at(scores, new[name], min_difference, confidence, planned, asked)
-        for name, scores in old.items()
-        if name in new
-    }
-    results = dict.fromkeys(left)
-    found: dict[str, PairedResult] = {}
+
+    def feed(before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]]) -> PairedLooks:
+        pairs = [case for case, runs in before.items() if runs and after.get(case)]
+        order = order_cases(pairs if asked is None or planned is None else asked)
+        looks = PairedLooks(
+            planned or max(len(order), 1), None if planned else [len(order)], min_difference, confidence
+        )
+        for case in order:
+            looks.add(_average(before.get(case)), _average(after.get(case)))
+        return looks
+
+    left = {metric: feed(scores, new[metric]) for metric, scores in old.items() if metric in new}
+    found: dict[str, PairedResult | None] = dict.fromkeys(left)
     while left:
-        tried = {name: looks.judge(1 - (1 - confidence) / len(left)) for name, looks in left.items()}
-        sure = [name for name, result in tried.items() if result.verdict in ("better", "worse")]
-        found |= {name: tried[name] for name in sure or tried}
-        left = {name: looks for name, looks in left.items() if sure and name not in sure}
-    return {name: found[name] for name in results}
-
-
-def _look_at(
-    old: Scores,
-    new: Scores,
-    min_difference: float,
-    confidence: float,
-    planned: int | None,
-    asked: Collection[str] | None,
-) -> PairedLooks:
-    """Feed all cases to a comparison."""
-    shared = [case for case, runs in old.items() if runs and new.get(case)]
-    if not shared:
-        raise InvalidInput("there is nothing to compare: no case has a score in both runs")
-    order = order_cases(shared if asked is None or planned is None else asked)
-    looks = PairedLooks(
-        planned or len(order),
-        looks=None if planned else [len(order)],
-        min_difference=min_difference,
-        confidence=confidence,
-    )
-    for case in order:
-        looks.add(_average(old.get(case)), _average(new.get(case)))
-    return looks
+        tried = {metric: looks.judge(1 - (1 - confidence) / len(left)) for metric, looks in left.items()}
+        differing = {metric: one for metric, one in tried.items() if one.verdict in ("better", "worse")}
+        found |= differing or tried
+        left = {metric: looks for metric, looks in left.items() if differing and metric not in differing}
+    return {metric: one for metric, one in found.items() if one}
 
 
 def _average(runs: Sequence[float] | None) -> float | None:

@@ -72,7 +72,7 @@ def check_confidence(confidence: float) -> None:
 
 def find_z(level: float) -> float:
     """Return the number of standard errors beyond which chance goes in ``level`` of all cases, both sides together."""
-    return _NORMAL.inv_cdf(1 - level / 2)
+    return -_NORMAL.inv_cdf(level / 2)
 
 
 def _estimate_rate(means: Sequence[float], mean: float, runs: int, confidence: float) -> tuple[float, float]:

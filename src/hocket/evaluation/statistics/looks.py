@@ -1,20 +1,21 @@
-"""Two runs compared pair by pair, looked at as the cases come in, without a false alarm too many.
+"""Two runs compared pair by pair, looked at while the cases come in, without a false alarm too many.
 
 Who looks ten times at the 5 % level raises a false alarm in nearly one of five comparisons. Here the level is spent
 (Lan and DeMets, "Discrete sequential boundaries for clinical trials", 1983): up to a look level * (share of the cases)²,
-by the flips that have not yet gone beyond a bound. These flips are followed through all looks, so no normal theory is
+by the flips that have not gone beyond a bound before. They are followed through all looks, so no normal theory is
 needed, and small and graded samples are right as well.
 
 The interval takes its width from the same bound, so the test and the interval cannot contradict each other: a verdict
 "better" or "worse" is an interval without 0. It holds at all looks at once (Jennison and Turnbull, "Interim analyses: the
-repeated confidence interval approach", 1989), so it is right where a run was stopped as well. Two pseudo-pairs, +1 and
--1, stand for what the sample has not shown (Bonett and Price, "Adjusted Wald confidence interval for a difference of
-binomial proportions based on paired data", 2012): 20 pairs without a change are not "+-0".
+repeated confidence interval approach", 1989), so also where a run was stopped. Two pseudo-pairs, +1 and -1, stand for
+what the sample has not shown (Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial
+proportions based on paired data", 2012): 20 pairs without a change do not make the difference 0 for certain.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 from hocket.errors import InvalidInput
@@ -26,8 +27,8 @@ __all__ = ["PairedLook", "PairedLooks", "PairedResult", "VerdictWord", "plan_loo
 VerdictWord = Literal["better", "worse", "same", "not decided"]
 """The interval of the difference lies above 0, below 0, within ±`min_difference`, or none of these."""
 
-_UNDECIDED: VerdictWord = "not decided"
 _FIRST = 20
+_POWER = NormalDist().inv_cdf(0.8)
 _ROUNDING = 1e-9
 
 
@@ -42,55 +43,39 @@ class PairedLook:
 
 
 @dataclass(frozen=True)
-class PairedResult:
-    """Two runs compared, as at the look that decided, or else at the last one.
+class PairedResult(PairedLook):
+    """The look that decided, or else the last one. After an early stop ``difference`` tends to be too far from 0.
 
     Attributes:
         verdict: about the new run.
-        old: mean score of the old run, over the pairs of that look.
+        old: mean score of the old run, over the pairs of this look.
         new: mean score of the new run, likewise.
-        difference: new less old. After an early stop it tends to be too far from 0; the interval holds.
-        low: lower end of the interval of the difference.
-        high: upper end.
-        cases: number of pairs that were looked at.
         more_cases: how many more would decide; 0 where it is decided.
-        confidence: of the interval and the verdict: with several metrics, that at which this one was tested.
-        looks: all looks up to there.
+        confidence: of the interval: with several metrics, that at which this one was tested.
+        looks: all looks up to this one.
     """
 
     verdict: VerdictWord
     old: float
     new: float
-    difference: float
-    low: float
-    high: float
-    cases: int
     more_cases: int
     confidence: float
     looks: tuple[PairedLook, ...]
 
 
-@dataclass(frozen=True)
 class _Sums:
-    """What is known of the pairs at a look.
+    """What is known at a look of its pairs, and the sums with flipped signs; two pseudo-pairs are in ``variance``."""
 
-    ``size`` is the sum of the differences' sizes, ``square`` that of their squares; ``flips`` are the sizes of the sums
-    with flipped signs.
-    """
-
-    share: float
-    pairs: int
-    old: float
-    new: float
-    total: float
-    size: float
-    square: float
-    flips: Sequence[float]
-
-    @property
-    def variance(self) -> float:
-        """That of the differences and two pseudo-pairs, +1 and -1."""
-        return self._spread(self.total)
+    def __init__(self, pairs: Sequence[tuple[float, float]], share: float, flips: Sequence[float]) -> None:
+        differences = [new - old for old, new in pairs]
+        self.share = share
+        self.flips = flips
+        self.pairs = len(pairs)
+        self.old, self.new = (math.fsum(run) / len(pairs) for run in zip(*pairs, strict=True))
+        self.total = math.fsum(differences)
+        self.size = math.fsum(map(abs, differences))
+        self._square = math.fsum(one * one for one in differences) + 2
+        self.variance = self._spread(self.total)
 
     def estimate(self, bound: float, level: float) -> PairedLook:
         """Return the mean difference and its interval; ``bound``: the greatest sum that chance may have made.
@@ -107,7 +92,7 @@ class _Sums:
 
     def _spread(self, total: float) -> float:
         count = self.pairs + 2
-        return (self.square + 2) / count - (total / count) ** 2
+        return self._square / count - (total / count) ** 2
 
 
 def plan_looks(cases: int) -> tuple[int, ...]:
@@ -119,11 +104,11 @@ def plan_looks(cases: int) -> tuple[int, ...]:
 class PairedLooks:
     """A comparison that is fed with cases in their fixed order, and looked at on the way.
 
-    Who feeds it the same cases again has the same object: that is how it is resumed.
+    Whoever feeds it the same cases again has the same object: that is how it is resumed.
 
     Args:
         planned: number of cases, if no look decides before.
-        looks: after how many cases to look, in rising order; the last one should be ``planned``. None: `plan_looks`.
+        looks: after how many cases to look; the last is ``planned``. None: `plan_looks`.
         min_difference: the least difference that matters, between 0 and 1.
         confidence: of the verdict over all looks, and of each interval.
 
@@ -134,7 +119,6 @@ class PairedLooks:
     def __init__(
         self,
         planned: int,
-        *,
         looks: Sequence[int] | None = None,
         min_difference: float = 0.05,
         confidence: float = 0.95,
@@ -148,17 +132,17 @@ class PairedLooks:
         self._counts = frozenset(plan_looks(planned) if looks is None else looks)
         self._min_difference = min_difference
         self._confidence = confidence
-        self._flips = SignFlips()
         self._pairs: list[tuple[float, float]] = []
         self._asked = 0
+        self._flips = SignFlips()
         self._flipped = 0
         self._looks: list[_Sums] = []
 
-    def add(self, old: float | None, new: float | None) -> PairedResult | None:
+    def add(self, old: float | None, new: float | None) -> bool:
         """Add the next case: its mean score in either run, None where a run has none.
 
         Returns:
-            At a look what it says; "not decided" means: go on. Between looks None.
+            Whether this was the time for a look, so that `judge` has more to say.
 
         Raises:
             InvalidInput: a score is not in [0, 1], or NaN.
@@ -167,11 +151,11 @@ class PairedLooks:
             self._pairs.append((check_score(old), check_score(new)))
         self._asked += 1
         if self._asked not in self._counts or not self._pairs:
-            return None
-        fresh = [new - old for old, new in self._pairs[self._flipped :]]
+            return False
+        flips = self._flips.add(new - old for old, new in self._pairs[self._flipped :])
         self._flipped = len(self._pairs)
-        self._looks.append(self._sum_up(self._flips.add(fresh)))
-        return self.judge()
+        self._looks.append(self._sum_up(flips))
+        return True
 
     def judge(self, confidence: float | None = None) -> PairedResult:
         """Return what the looks say so far, at another confidence if one is given.
@@ -179,49 +163,35 @@ class PairedLooks:
         Before the first look nothing is decided, and the interval is that of the pairs which are there.
 
         Raises:
-            InvalidInput: there is no pair.
+            InvalidInput: there is no pair; ``confidence`` is out of range.
         """
         if not self._pairs:
             raise InvalidInput("there is nothing to compare: no case has a score in both runs")
         confidence = self._confidence if confidence is None else confidence
         check_confidence(confidence)
-        level = 1 - confidence
         seen: list[PairedLook] = []
-        word = _UNDECIDED
-        sums = self._sum_up()
-        peek = (sums, sums.size, level * sums.share**2)
-        for sums, bound, spent in self._bound_looks(level) if self._looks else [peek]:
+        word: VerdictWord = "not decided"
+        sums = self._sum_up(())
+        for sums, bound, spent in self._bound_looks(1 - confidence):
             seen.append(sums.estimate(bound, spent))
-            word = self._name(seen[-1], spent) if self._looks else word
-            if word != _UNDECIDED:
+            word = self._name(seen[-1], spent)
+            if word != "not decided":
                 break
-        last = seen[-1]
+        if not seen:
+            seen.append(sums.estimate(sums.size, (1 - confidence) * sums.share**2))
+        more = self._count_more(sums, 1 - confidence) if word == "not decided" else 0
         return PairedResult(
+            **vars(seen[-1]),
             verdict=word,
-            old=sums.old / sums.pairs,
-            new=sums.new / sums.pairs,
-            difference=last.difference,
-            low=last.low,
-            high=last.high,
-            cases=last.cases,
-            more_cases=self._count_more(sums, level) if word == _UNDECIDED else 0,
+            old=sums.old,
+            new=sums.new,
+            more_cases=more,
             confidence=confidence,
             looks=tuple(seen),
         )
 
-    def _sum_up(self, flips: Sequence[float] = ()) -> _Sums:
-        """Return the sums of all pairs up to here."""
-        differences = [new - old for old, new in self._pairs]
-        return _Sums(
-            share=min(self._asked / self._planned, 1.0),
-            pairs=len(self._pairs),
-            old=math.fsum(old for old, _ in self._pairs),
-            new=math.fsum(new for _, new in self._pairs),
-            total=math.fsum(differences),
-            size=math.fsum(map(abs, differences)),
-            square=math.fsum(one * one for one in differences),
-            flips=flips,
-        )
+    def _sum_up(self, flips: Sequence[float]) -> _Sums:
+        return _Sums(self._pairs, min(self._asked / self._planned, 1.0), flips)
 
     def _bound_looks(self, level: float) -> Iterator[tuple[_Sums, float, float]]:
         """Yield each look with the sum that chance alone does not exceed there, and what is spent of the level."""
@@ -241,7 +211,7 @@ class PairedLooks:
         if look.low > 0 or look.high < 0:
             return "better" if look.low > 0 else "worse"
         is_same = -self._min_difference < look.low and look.high < self._min_difference
-        return "same" if is_same and 2.0 ** (1 - look.cases) <= spent else _UNDECIDED
+        return "same" if is_same and 2.0 ** (1 - look.cases) <= spent else "not decided"
 
     def _count_more(self, sums: _Sums, level: float) -> int:
         """Return how many more cases tell `min_difference` with a power of 80 %.
@@ -249,8 +219,5 @@ class PairedLooks:
         Where so many are there, chance was against it: then as many as make the interval so narrow that it decides.
         """
         z = find_z(level)
-        for width in (z + find_z(0.4), 2 * z):
-            wanted = math.ceil((width / self._min_difference) ** 2 * sums.variance)
-            if wanted > sums.pairs:
-                break
-        return max(wanted - sums.pairs, 1)
+        wanted = [math.ceil((width / self._min_difference) ** 2 * sums.variance) for width in (z + _POWER, 2 * z)]
+        return max(next((one for one in wanted if one > sums.pairs), 0) - sums.pairs, 1)
