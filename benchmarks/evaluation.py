@@ -4,16 +4,18 @@ Each row but the last ones is a share of simulated comparisons (`rounds` says ho
 difficulty, which both runs share (`RELATED`); a run's answer passes by chance, more often where the case is easy. A graded
 score is the same chance on a scale. All is drawn from fixed seeds, so the figures are the same on each machine.
 
-With a share of 0.05 of 2,000 comparisons, chance alone makes a figure of 0.040 to 0.060; `--quick` has 100.
+With a share of 0.05 of 2,000 comparisons, chance alone makes a figure of 0.040 to 0.060. `--quick` has 50, of few designs:
+it shows that the simulation runs, and judges nothing.
 """
 
 import math
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TypeVar
 
 from hocket.evaluation.statistics import (
     PairedLooks,
@@ -28,6 +30,8 @@ from .harness import Target
 from .table import Row
 
 __all__ = ["CASES"]
+
+T = TypeVar("T")
 
 NORMAL = NormalDist()
 RELATED = 0.3
@@ -101,10 +105,18 @@ ALIKE = {
 }
 
 
+CHANGES = (
+    ("single", 260, (1, 1), False, 0.9),
+    ("3 runs", 100, (3, 3), False, 0.9),
+    ("graded", 150, (1, 1), True, 0.88),
+)
+"""What is changed from a rate of 0.7 to 0.8, and to one that is about twice as far."""
+
+
 def alarms(bench: Bench) -> Iterator[Row]:
     """False alarms where nothing has changed, and misses of the intervals."""
     rounds = _count_rounds(bench)
-    for what, design in ALIKE.items():
+    for what, design in _choose(bench, ALIKE.items()):
         found = design.simulate(rounds)
         alarm = (found["better"] + found["worse"]) / rounds
         yield _row(bench, f"no change: {what}: false alarms", alarm, FALSE_ALARMS)
@@ -118,11 +130,7 @@ def alarms(bench: Bench) -> Iterator[Row]:
 def power(bench: Bench) -> Iterator[Row]:
     """Differences that are found, and the cases that it takes: with looks, and without."""
     rounds = _count_rounds(bench)
-    for kind, cases, runs, graded, twice in (
-        ("single", 260, (1, 1), False, 0.9),
-        ("3 runs", 100, (3, 3), False, 0.9),
-        ("graded", 150, (1, 1), True, 0.88),
-    ):
+    for kind, cases, runs, graded, twice in _choose(bench, CHANGES):
         fixed = Design(cases, 0.7, 0.8, runs, graded)
         plain = fixed.simulate(rounds)
         looked = Design(cases, 0.7, 0.8, runs, graded, has_looks=True).simulate(rounds)
@@ -209,11 +217,17 @@ def _name_cases(means: list[float]) -> dict[str, list[float]]:
 
 
 def _count_rounds(bench: Bench) -> int:
-    return 100 if bench.plan.quick else 2_000
+    return 50 if bench.plan.quick else 2_000
 
 
 def _row(bench: Bench, what: str, figure: float, target: Target | None = None) -> Row:
+    target = None if bench.plan.quick else target
     return Row(bench.case, what, "share", figure, target=target, rounds=_count_rounds(bench))
+
+
+def _choose(bench: Bench, designs: Iterable[T]) -> list[T]:
+    """Return all, or every third for a quick run."""
+    return list(designs)[:: 3 if bench.plan.quick else 1]
 
 
 CASES: dict[str, Case] = {

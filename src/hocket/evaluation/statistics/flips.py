@@ -7,6 +7,7 @@ graded scores and repeats a permutation test (Fisher, "The Design of Experiments
 
 import random
 from collections.abc import Iterable
+from operator import add
 
 __all__ = ["FLIPS", "SignFlips"]
 
@@ -31,16 +32,16 @@ class SignFlips:
         sizes = sorted(abs(difference) for difference in differences if difference)
         first = sizes[: max(_EXACT - self._flipped, 0)]
         for bit, size in enumerate(first, self._flipped):
-            self._sums = [one + (size if place >> bit & 1 else -size) for place, one in enumerate(self._sums)]
+            signs = ([size] * (1 << bit) + [-size] * (1 << bit)) * (FLIPS >> bit + 1)
+            self._sums = list(map(add, self._sums, signs))
         self._flipped += len(first)
         for start in range(len(first), len(sizes), 8):
             self._add_eight(sizes[start : start + 8])
-        return [abs(one) for one in self._sums]
+        return list(map(abs, self._sums))
 
     def _add_eight(self, sizes: list[float]) -> None:
         """Add up to eight sizes at once: a random byte chooses among the sums that their signs can have."""
         sums = [0.0]
         for size in [*sizes, *[0.0] * (8 - len(sizes))]:
             sums = [*(one + size for one in sums), *(one - size for one in sums)]
-        drawn = self._random.randbytes(FLIPS)
-        self._sums = [one + sums[byte] for one, byte in zip(self._sums, drawn, strict=True)]
+        self._sums = list(map(add, self._sums, map(sums.__getitem__, self._random.randbytes(FLIPS))))

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 from hocket.errors import InvalidInput
 
-__all__ = ["Interval", "check_confidence", "check_score", "estimate_mean", "find_z"]
+__all__ = ["Interval", "check_confidence", "check_score", "estimate_mean", "find_t", "find_z"]
 
 _NORMAL = NormalDist()
 
@@ -84,7 +84,7 @@ def _estimate_rate(means: Sequence[float], mean: float, runs: int, confidence: f
         if spread > 0:  # all cases alike tell nothing of the runs' dependence: a case is worth one run
             worth = min(max(cases * mean * (1 - mean) / spread, 1.0), float(runs))
         # The spread is an estimate itself.
-        z = _find_t(cases - 1, confidence)
+        z = find_t(cases - 1, confidence)
     share = z * z / worth
     centre = (mean + share / 2) / (1 + share)
     half = math.sqrt(share * mean * (1 - mean) + share * share / 4) / (1 + share)
@@ -102,7 +102,7 @@ def _estimate_grade(means: Sequence[float], confidence: float) -> tuple[float, f
 
 
 @lru_cache(maxsize=64)
-def _find_t(freedom: int, confidence: float) -> float:
+def find_t(freedom: int, confidence: float) -> float:
     """Return the quantile of Student's distribution, both sides together.
 
     Newton's method from the normal's quantile, which lies below: the distribution is concave to the right of 0, so each

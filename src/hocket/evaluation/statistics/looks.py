@@ -200,11 +200,11 @@ class PairedLooks:
             spent = level * look.share**2
             # The observed sum counts as one that goes beyond, so the level is kept exactly, and not about.
             may_cross = math.floor(spent * (FLIPS + 1) + _ROUNDING) - (FLIPS - len(standing)) - 1
-            bound = look.size  # no sum goes beyond
-            if may_cross >= 0:
-                bound = sorted((look.flips[place] for place in standing), reverse=True)[may_cross]
+            sums = [look.flips[place] for place in standing]
+            bound = look.size if may_cross < 0 else sorted(sums)[-1 - may_cross]
             yield look, bound, spent
-            standing = [place for place in standing if look.flips[place] <= bound + _ROUNDING]
+            most = bound + _ROUNDING
+            standing = [place for place, size in zip(standing, sums, strict=True) if size <= most]
 
     def _name(self, look: PairedLook, spent: float) -> VerdictWord:
         """Name what an interval says; nothing, where not even a change of all pairs would be certain."""
