@@ -137,6 +137,11 @@ class BudgetScope:
         """Whether there may be no further attempt."""
         return self._first._failed >= self._first._limit
 
+    @property
+    def has_spare(self) -> bool:
+        """Whether there may be another attempt beside the one that is under way."""
+        return self._first._failed + 1 < self._first._limit
+
     def leave(self) -> None:
         """Note that the failure which ends this turn is booked."""
         if self._outer is not None:

@@ -26,26 +26,34 @@ _requests: dict[Key, "SharedRequest"] = {}
 
 
 class SharedRequest:
-    """One request, for every equal call that comes while it lasts. It is the sink of its own chunks."""
+    """One request, for every equal call that comes while it lasts. It is the sink of its own chunks.
 
-    def __init__(self, key: Key) -> None:
+    Args:
+        key: by which equal calls find it; None: they do not.
+
+    Attributes:
+        closed: whether the last call has left on its own account.
+        over: set when the request has ended.
+    """
+
+    def __init__(self, key: Key | None = None) -> None:
         self.key = key
         self.closed = False
+        self.over = anyio.Event()
         self._call: Call | None = None
         self._payer: Call | None = None
         self._items: list[Any] = []
         self._news = anyio.Event()
-        self._over = anyio.Event()
         self._result: Any = None
         self._error: BaseException | None = None
         self._trace: TracebackType | None = None
         self._subscribers = 0
-        self._abandoned = False
+        self._is_abandoned = False
         self._task: Detached | None = None
 
     def put(self, item: Any) -> Awaitable[None] | None:
         """Keep a chunk, or an event. Never waits: the request runs at the pace of none of its subscribers."""
-        if self._abandoned:
+        if self._is_abandoned:
             return refuse()
         self._items.append(item)
         self._wake_subscribers()
@@ -57,7 +65,7 @@ class SharedRequest:
 
         async def run() -> None:
             try:
-                if not self._abandoned:
+                if not self._is_abandoned:
                     self._result = await send(call)
             except anyio.get_cancelled_exc_class() as error:
                 self._error, self._trace = error, error.__traceback__
@@ -65,7 +73,7 @@ class SharedRequest:
             except BaseException as error:
                 self._error, self._trace = error, error.__traceback__
             finally:
-                self._over.set()
+                self.over.set()
                 self._forget()
                 self._wake_subscribers()
 
@@ -77,7 +85,7 @@ class SharedRequest:
 
     def _forget(self) -> None:
         """Take no further subscribers."""
-        if _requests.get(self.key) is self:
+        if self.key is not None and _requests.get(self.key) is self:
             del _requests[self.key]
 
     async def join(self, call: Call) -> tuple[Any, bool]:
@@ -107,7 +115,7 @@ class SharedRequest:
                         waiting = call.delivery.deliver(chunk)
                         if waiting is not None:
                             await waiting
-                if self._over.is_set():
+                if self.over.is_set():
                     break
                 await wait_event(self._news)
         except BaseException:
@@ -116,7 +124,7 @@ class SharedRequest:
             raise
         finally:
             self._subscribers -= 1
-            if not self._subscribers and not self._over.is_set():
+            if not self._subscribers and not self.over.is_set():
                 await self._abandon(call)
         if self._error is not None:
             if not self.has_bill(call):
@@ -133,12 +141,18 @@ class SharedRequest:
 
     async def _abandon(self, last: Call) -> None:
         """Cancel the request, since no subscriber is left, and wait for its end."""
+        self.cancel(last)
+        await wait_shielded(self.over)
+
+    def cancel(self, last: Call) -> None:
+        """Cancel the request, unless it has ended: ``last`` is the call that wanted it."""
+        if self.over.is_set():
+            return
         self._forget()
         self.closed = last.delivery.closed
-        self._abandoned = True
+        self._is_abandoned = True
         if self._task is not None:
             self._task.cancel()
-        await wait_shielded(self._over)
 
 
 def get_or_create(cache: object, key: tuple[str, str]) -> tuple[SharedRequest, bool]:

@@ -129,12 +129,14 @@ class DeploymentPlace:
             self.reason = reason
         self.rests_until = max(self.rests_until, now + seconds)
 
-    def note_answer(self, first_token: float | None) -> None:
-        """Note that it has answered, and after how many seconds its first token came."""
+    def note_answer(self) -> None:
+        """Note that it has answered."""
         self.fails = self.rests = 0
-        if first_token is not None:
-            mean = self.first_token
-            self.first_token = first_token if mean is None else mean + (first_token - mean) * _SMOOTHING
+
+    def note_first_token(self, seconds: float) -> None:
+        """Note after how many seconds its first token came."""
+        mean = self.first_token
+        self.first_token = seconds if mean is None else mean + (seconds - mean) * _SMOOTHING
 
     def describe(self) -> DeploymentState:
         """Return how it stands."""

@@ -1,9 +1,6 @@
 """A chat model made of deployments: one run, one budget of attempts, one deadline, one bill.
 
-The router is a stage between the retries and what an attempt reserves. It makes an attempt by the pipeline of a deployment's
-own model, so that its budget, ledger, limits and adaptation of messages hold; what is around the attempts is the router's.
-An attempt that fails at one deployment is followed at once by one at another. Only where none is left, the policy's pause
-comes, or the end of the shortest rest.
+What all deployments can is what the router can. Which of them is asked, and which one next, is in `hocket.routing.dispatch`.
 """
 
 import math
@@ -13,46 +10,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from pydantic import Field, PrivateAttr, field_validator
 
 from hocket._pipeline.attempts import with_retries
-from hocket._pipeline.call import Call, CallLimits, Next
-from hocket._pipeline.chat_answer import rebuild_result
+from hocket._pipeline.call import Next
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
-from hocket._runtime import clock
+from hocket._pipeline.observe import with_total_deadline
 from hocket._runtime.closing import AsyncClosing
-from hocket.errors import (
-    AuthenticationError,
-    ContextLengthExceeded,
-    LLMError,
-    PermissionDenied,
-    QuotaExceeded,
-    RateLimitError,
-    ResourceNotFound,
-)
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.option_policy import HookOptions
 from hocket.language_models.structured import StructuredMethod
 from hocket.language_models.tool_choice import ToolChoiceKind
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
-from hocket.messages.base import copy_message
+from hocket.messages import BaseMessage
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.prices import price_of
 from hocket.profiles import ModelProfile
 from hocket.rate_limiters import RateLimiter
-from hocket.retries import Failure, RetryPolicy, RetryPolicyLike, retry_budget
-from hocket.routing.choice import Rule, choose
+from hocket.retries import RetryPolicy, RetryPolicyLike
+from hocket.routing.choice import Rule
 from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_deployment
-from hocket.routing.gate import Gate, NoRoomError, is_patient
-from hocket.timeouts import Timeout
+from hocket.routing.dispatch import Dispatcher
+from hocket.routing.gate import Gate
 
 if TYPE_CHECKING:
     from hocket.budgets import Budget
 
 __all__ = ["ChatRouter"]
-
-MOST_DOUBLED = 8
-"""The most by which rests in a row lengthen the next one."""
-
-OWN_FAULTS = (AuthenticationError, PermissionDenied, QuotaExceeded, ResourceNotFound)
-"""Errors that are the deployment's own, and not the request's."""
 
 
 class ChatRouter(AsyncClosing, BaseChatModel):
@@ -69,6 +49,9 @@ class ChatRouter(AsyncClosing, BaseChatModel):
         deployments: of a `Deployment`, a chat model, or the name of one, each.
         by: which of two deployments is the better one: "weight" (fewer attempts in flight for its weight), "latency" (its
             first tokens come early), "headroom" (more is left of its limits), "cost" (the cheapest of all).
+        hedge: the share of calls for which a second deployment is asked where the first one is late: its first token (of
+            ``ainvoke`` its answer) takes longer than twice the p90 of the last 256. The first to speak has won. A hedge
+            counts as an attempt, so it wants a ``retry`` of two or more. None: none is.
         affinity: whether a conversation stays with its deployment; the first turn of one whose metadata have a
             ``session_id`` is placed by that.
         cooldown: seconds for which a deployment rests after failures; each rest in a row is twice as long, up to 8 times.
@@ -88,6 +71,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
 
     deployments: tuple[Deployment, ...] = Field(exclude=True, repr=False)
     by: Rule = "weight"
+    hedge: float | None = Field(default=None, gt=0, le=1)
     affinity: bool = True
     cooldown: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     allowed_fails: int = Field(default=3, ge=1)
@@ -97,10 +81,10 @@ class ChatRouter(AsyncClosing, BaseChatModel):
     retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
 
     _unkeyed: ClassVar[frozenset[str]] = frozenset(
-        {"by", "affinity", "cooldown", "allowed_fails", "store", "if_store_fails", "name"}
+        {"by", "hedge", "affinity", "cooldown", "allowed_fails", "store", "if_store_fails", "name"}
     )
 
-    _standing: tuple[DeploymentPlace, ...] | None = PrivateAttr(default=None)
+    _standing: Dispatcher | None = PrivateAttr(default=None)
 
     @field_validator("deployments", mode="before")
     @classmethod
@@ -186,8 +170,20 @@ class ChatRouter(AsyncClosing, BaseChatModel):
 
     @property
     def _all(self) -> tuple[DeploymentPlace, ...]:
+        return self._dispatcher.places
+
+    @property
+    def _dispatcher(self) -> Dispatcher:
         if self._standing is None:
-            self._standing = tuple(self._make_places())
+            self._standing = Dispatcher(
+                str(self.name),
+                tuple(self._make_places()),
+                self.by,
+                self.affinity,
+                self.cooldown,
+                self.allowed_fails,
+                self.hedge,
+            )
         return self._standing
 
     def _make_places(self) -> list[DeploymentPlace]:
@@ -213,7 +209,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
             if model.ledger is None:
                 behind["ledger"] = self.ledger
             place.model = model.model_copy(update=behind)
-            place.ask = place.model._compose_attempts()
+            place.ask = with_total_deadline(place.model._compose_attempts())
             places.append(place)
         return places
 
@@ -231,132 +227,8 @@ class ChatRouter(AsyncClosing, BaseChatModel):
             yield ChatGenerationChunk(message=chunk)
 
     def _compose_attempts(self) -> Next:
-        ask: Next = self._ask_in_turn
+        ask: Next = self._dispatcher.ask
         return with_retries(ask if self.max_in_flight is None else with_concurrency_limit(self._places, ask))
-
-    async def _ask_in_turn(self, call: Call) -> Any:
-        """Ask deployments, one after another, until one answers, or none is left that may do better."""
-        policy = call.limits.retry
-        tried: set[str] = set()
-        failure: Exception | None = None
-        with retry_budget(1 if policy is None else policy.max_attempts) as turn:
-            while (place := self._choose(call, tried, failure)) is not None:
-                tried.add(place.name)
-                try:
-                    return await self._ask(call, place)
-                except NoRoomError:
-                    continue
-                except Exception as error:
-                    turn.count()
-                    failure = error
-                    if turn.is_spent or call.delivery.has_handed_out or not _goes_elsewhere(error):
-                        raise
-                    if (self._choose(call, tried, failure)) is not None:
-                        await _emit_retry(call, error, len(tried))
-                    call.delivery.restart()
-            if failure is not None:
-                raise self._set_pause(failure)
-        return await self._wait_for_room(call)
-
-    def _choose(self, call: Call, tried: set[str], failure: Exception | None) -> DeploymentPlace | None:
-        now = clock.current().now()
-        able = [place for place in self._all if place.rests_until <= now and place.name not in tried]
-        if isinstance(failure, ContextLengthExceeded):
-            largest = max((place.window for place in self._all if place.name in tried), default=0)
-            able = [place for place in able if place.window > largest]
-        if not able:
-            return None
-        key = None
-        if self.affinity:
-            last = next((one for one in reversed(call.request.prompts[0]) if isinstance(one, AIMessage)), None)
-            name = last and last.response_metadata.get("deployment")
-            for place in able:
-                if place.name == name:
-                    return place
-            session = (call.request.metadata or {}).get("session_id")
-            key = None if session is None else str(session)
-        return choose(able, self.by, key)
-
-    async def _ask(self, call: Call, place: DeploymentPlace) -> Any:
-        """Have a deployment answer."""
-        request, model = call.request, place.model
-        params = {**request.params, "stream": request.streaming}
-        metadata = {**(request.metadata or {}), "deployment": place.name}
-        asked, _ = model._make_request(
-            call.mode, request.prompts, request.run_ids, request.stop, params, request.prompts[0], metadata
-        )
-        own = None if model.timeout is None else Timeout.of(model.timeout)
-        timeout = own if call.limits.timeout is None else call.limits.timeout.over(own)
-        inner = Call(
-            call.answer, asked, call.mode, CallLimits(timeout, None, call.limits.ends_at), call.runs, call.delivery
-        )
-        began = clock.current().now()
-        place.in_flight += 1
-        try:
-            result = await place.ask(inner)
-        except LLMError as error:
-            await self._note_failure(place, error)
-            raise
-        finally:
-            place.in_flight -= 1
-        first = call.delivery.first_chunk_at or clock.current().now()
-        place.note_answer(first - began)
-        return await _sign(call, result, place.name)
-
-    async def _wait_for_room(self, call: Call) -> Any:
-        """Ask a deployment that is busy with patience; where all rest, wait for the first."""
-        now = clock.current().now()
-        busy = [place for place in self._all if place.rests_until <= now]
-        if busy:
-            token = is_patient.set(True)
-            try:
-                return await self._ask(call, choose(busy, self.by))
-            finally:
-                is_patient.reset(token)
-        rest = min(place.rests_until for place in self._all) - now
-        if call.limits.ends_at is not None and now + rest >= call.limits.ends_at:
-            error = RateLimitError(f"all deployments of {self.name} rest", retry_after=rest, retryable=True)
-            error.was_sent = False
-            raise error
-        await call.mode.sleep(rest)
-        return await self._ask_in_turn(call)
-
-    async def _note_failure(self, place: DeploymentPlace, error: LLMError) -> None:
-        """Have a deployment rest, if its failure says so."""
-        if isinstance(error, NoRoomError):
-            return
-        reason = f"{type(error).__name__}: {error.message}"
-        if error.retryable and error.retry_after is not None:
-            if not isinstance(error, RateLimitError):  # of that one its limiter has been told
-                await place.limiter.apause(error.retry_after, probe=True)
-            place.rest(error.retry_after, reason)
-            return
-        is_own = isinstance(error, OWN_FAULTS)
-        place.fails += error.retryable or is_own
-        if not (is_own or (error.retryable and place.fails >= self.allowed_fails)):
-            return
-        now = clock.current().now()
-        if all(one is place or one.rests_until > now for one in self._all):
-            return  # the last able one
-        seconds = self.cooldown * min(2**place.rests, MOST_DOUBLED)
-        place.rests += 1
-        place.fails = 0
-        place.rest(seconds, reason)
-        await place.limiter.apause(seconds, probe=True)
-
-    def _set_pause(self, error: Exception) -> Exception:
-        """Return the error of the last deployment, with the time after which the first one is back."""
-        now = clock.current().now()
-        rests = [place.rests_until - now for place in self._all]
-        if isinstance(error, LLMError) and min(rests) > 0:
-            error.retry_after = min(rests)
-            error.retryable = True
-        return error
-
-
-def _goes_elsewhere(error: Exception) -> bool:
-    """Whether another deployment may do better."""
-    return isinstance(error, LLMError) and (error.retryable or isinstance(error, (*OWN_FAULTS, ContextLengthExceeded)))
 
 
 def _join(*given: "Budget | Sequence[Budget] | None") -> "list[Budget] | None":
@@ -368,24 +240,3 @@ def _join(*given: "Budget | Sequence[Budget] | None") -> "list[Budget] | None":
 def _find_price(model: BaseChatModel) -> float:
     price = price_of(model)
     return math.inf if price is None else float(price.input) + float(price.output)
-
-
-async def _emit_retry(call: Call, error: Exception, attempt: int) -> None:
-    state, facts = Failure(attempt, error, 0.0).retry_event_args
-    await call.runs.emit_shared("on_retry", state, **facts, response=call.failure_response(error))
-
-
-def _sign_message(message: BaseMessage, name: str) -> BaseMessage:
-    return copy_message(message, response_metadata={**message.response_metadata, "deployment": name})
-
-
-async def _sign(call: Call, result: Any, name: str) -> Any:
-    """Have the answer say who gave it, also to a reader of its chunks."""
-    if call.delivery.sink is None:  # the model may give the same message again and again: it is left as it is
-        signed = [_sign_message(generation.message, name) for generation in result.generations]
-        return rebuild_result(result, signed)
-    chunk = AIMessageChunk(content="", response_metadata={"deployment": name})
-    waiting = call.delivery.deliver(ChatGenerationChunk(message=chunk))
-    if waiting is not None:
-        await waiting
-    return call.delivery.fold.result()

@@ -1,0 +1,267 @@
+"""The stage of a router's pipeline, between the retries and what an attempt reserves: which deployment makes the attempt.
+
+An attempt is made by the pipeline of the deployment's own model, so that its budget, ledger, limits and adaptation of
+messages hold. One that fails at a deployment is followed at once by one at another. Only where none is left, the policy's
+pause comes, or the end of the shortest rest.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hocket._pipeline.call import Call
+from hocket._pipeline.chat_answer import rebuild_result
+from hocket._runtime import clock
+from hocket.errors import (
+    AuthenticationError,
+    ContextLengthExceeded,
+    LLMError,
+    PermissionDenied,
+    QuotaExceeded,
+    RateLimitError,
+    ResourceNotFound,
+    TotalTimeout,
+)
+from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
+from hocket.messages.base import copy_message
+from hocket.outputs import ChatGenerationChunk
+from hocket.retries import BudgetScope, Failure, retry_budget
+from hocket.routing.attempt import open_attempt
+from hocket.routing.choice import Rule, choose
+from hocket.routing.deployment import DeploymentPlace
+from hocket.routing.gate import NoRoomError, is_patient
+from hocket.routing.hedging import HedgeTimer, Race
+
+__all__ = ["Dispatcher"]
+
+MOST_DOUBLED = 8
+"""The most by which rests in a row lengthen the next one."""
+
+OWN_FAULTS = (AuthenticationError, PermissionDenied, QuotaExceeded, ResourceNotFound)
+"""Errors that are the deployment's own, and not the request's."""
+
+
+@dataclass
+class _Round:
+    """One round over the deployments.
+
+    Attributes:
+        tried: deployments that have failed.
+        full: those that had no room.
+        failure: the last error.
+    """
+
+    tried: frozenset[str] = frozenset()
+    full: frozenset[str] = frozenset()
+    failure: Exception | None = None
+
+
+@dataclass(eq=False)
+class Dispatcher:
+    """Has deployments answer the calls of a router, whose fields these are, but for ``places``: its deployments.
+
+    Args:
+        hedge: the share of calls that may be hedged; None: none is.
+    """
+
+    name: str
+    places: tuple[DeploymentPlace, ...]
+    by: Rule
+    affinity: bool
+    cooldown: float
+    allowed_fails: int
+    hedge: float | None
+
+    def __post_init__(self) -> None:
+        self._timers = None if self.hedge is None else {kind: HedgeTimer(self.hedge) for kind in (True, False)}
+
+    async def ask(self, call: Call) -> Any:
+        """Ask deployments, one after another, until one answers, or none is left that may do better."""
+        policy, now = call.limits.retry, _Round()
+        with retry_budget(1 if policy is None else policy.max_attempts) as budget:
+            place = self._choose(call, now)
+            while True:
+                is_waited_for = place is None
+                if place is None:
+                    if now.failure is not None and not self._find_able(now, now.full):
+                        raise self._set_pause(now.failure)
+                    place = await self._wait_for_one(call, now)
+                try:
+                    return await self._have_answer(call, place, now, budget, is_waited_for)
+                except NoRoomError:
+                    now.full |= {place.name}
+                    place = self._choose(call, now)
+                except Exception as error:
+                    budget.count()
+                    if isinstance(error, TotalTimeout):
+                        error.retryable = not call.limits.is_over
+                    if budget.is_spent or call.delivery.has_handed_out or not _goes_elsewhere(error):
+                        raise
+                    now.failure = error
+                    now.tried |= {place.name}
+                    if is_waited_for:
+                        now.full = frozenset()
+                    place = self._choose(call, now)
+                    if place is not None:
+                        await _emit_retry(call, error, len(now.tried))
+                    call.delivery.restart()
+
+    # -- which one
+
+    def _find_able(self, now: _Round, among: frozenset[str] | None = None) -> list[DeploymentPlace]:
+        """Return those that may be asked, of some names, or of those that have neither failed nor been full."""
+        time = clock.current().now()
+        able = [
+            place
+            for place in self.places
+            if place.rests_until <= time
+            and (place.name in among if among is not None else place.name not in now.tried | now.full)
+        ]
+        if isinstance(now.failure, ContextLengthExceeded):
+            largest = max((place.window for place in self.places if place.name in now.tried), default=0)
+            able = [place for place in able if place.window > largest]
+        return able
+
+    def _choose(self, call: Call, now: _Round) -> DeploymentPlace | None:
+        able = self._find_able(now)
+        if not able:
+            return None
+        if not self.affinity:
+            return choose(able, self.by)
+        last = next((one for one in reversed(call.request.prompts[0]) if isinstance(one, AIMessage)), None)
+        name = last and last.response_metadata.get("deployment")
+        for place in able:
+            if place.name == name:
+                return place
+        session = (call.request.metadata or {}).get("session_id")
+        return choose(able, self.by, None if session is None else str(session))
+
+    async def _wait_for_one(self, call: Call, now: _Round) -> DeploymentPlace:
+        """Return one that is busy; where all rest, wait for the first.
+
+        Raises:
+            RateLimitError: it would be back after the deadline.
+        """
+        while not (busy := self._find_able(now, now.full or frozenset(place.name for place in self.places))):
+            time = clock.current().now()
+            rest = min(place.rests_until for place in self.places) - time
+            if call.limits.ends_at is not None and time + rest >= call.limits.ends_at:
+                error = RateLimitError(f"all deployments of {self.name} rest", retry_after=rest, retryable=True)
+                error.was_sent = False
+                raise error
+            await call.mode.sleep(rest)
+            now.full = frozenset()
+        return choose(busy, self.by)
+
+    # -- asking it
+
+    async def _have_answer(
+        self, call: Call, place: DeploymentPlace, now: _Round, budget: BudgetScope, is_waited_for: bool
+    ) -> Any:
+        """Have a deployment answer, or another one that is quicker, and say in the answer who did."""
+        if is_waited_for:
+            token = is_patient.set(True)
+            try:
+                return await _sign(call, await self._send(place, open_attempt(call, place)), place.name)
+            finally:
+                is_patient.reset(token)
+        if self._timers is None:
+            return await _sign(call, await self._send(place, open_attempt(call, place)), place.name)
+        timer = self._timers[call.request.streaming]
+        timer.note_call()
+        if timer.delay is None or not budget.has_spare:
+            return await _sign(call, await self._send(place, open_attempt(call, place)), place.name)
+        race = Race(call, self._send)
+        try:
+            race.enter(place, open_attempt(call, place))
+            if not await race.wait(timer.delay):
+                second = self._choose(call, replace(now, tried=now.tried | {place.name}, failure=None))
+                if second is not None and timer.take():
+                    budget.count()
+                    now.tried |= {second.name}
+                    race.enter(second, open_attempt(call, second, is_hedge=True))
+            result, winner = await race.finish()
+        finally:
+            await race.leave()
+        return await _sign(call, result, winner.name)
+
+    async def _send(self, place: DeploymentPlace, attempt: Call) -> Any:
+        """Make an attempt at a deployment, and note what came of it."""
+        began = clock.current().now()
+        place.in_flight += 1
+        try:
+            result = await place.ask(attempt)
+        except LLMError as error:
+            error.retryable |= isinstance(error, TotalTimeout)  # the deployment's own
+            await self._note_failure(place, error)
+            raise
+        finally:
+            place.in_flight -= 1
+            if attempt.delivery.first_chunk_at is not None:  # it counts, whatever the end: many readers leave early
+                self._note_first_token(place, attempt, attempt.delivery.first_chunk_at - began)
+        if attempt.delivery.first_chunk_at is None:
+            self._note_first_token(place, attempt, clock.current().now() - began)
+        place.note_answer()
+        return result
+
+    def _note_first_token(self, place: DeploymentPlace, attempt: Call, seconds: float) -> None:
+        place.note_first_token(seconds)
+        if self._timers is not None:
+            self._timers[attempt.request.streaming].note_first_token(seconds)
+
+    async def _note_failure(self, place: DeploymentPlace, error: LLMError) -> None:
+        """Have a deployment rest, if its failure says so."""
+        if isinstance(error, NoRoomError):
+            return
+        reason = f"{type(error).__name__}: {error.message}"
+        if error.retryable and error.retry_after is not None:
+            if not isinstance(error, RateLimitError):  # of that one its limiter has been told
+                await place.limiter.apause(error.retry_after, probe=True)
+            place.rest(error.retry_after, reason)
+            return
+        is_own = isinstance(error, OWN_FAULTS)
+        place.fails += error.retryable or is_own
+        if not (is_own or (error.retryable and place.fails >= self.allowed_fails)):
+            return
+        now = clock.current().now()
+        if all(one is place or one.rests_until > now for one in self.places):
+            return  # the last able one
+        seconds = self.cooldown * min(2**place.rests, MOST_DOUBLED)
+        place.rests += 1
+        place.fails = 0
+        place.rest(seconds, reason)
+        await place.limiter.apause(seconds, probe=True)
+
+    def _set_pause(self, error: Exception) -> Exception:
+        """Return the error of the last deployment, with the time after which the first one is back."""
+        now = clock.current().now()
+        rest = min((place.rests_until - now for place in self.places), default=-math.inf)
+        if isinstance(error, LLMError) and rest > 0:
+            error.retry_after, error.retryable = rest, True
+        return error
+
+
+def _goes_elsewhere(error: Exception) -> bool:
+    """Whether another deployment may do better."""
+    return isinstance(error, LLMError) and (error.retryable or isinstance(error, (*OWN_FAULTS, ContextLengthExceeded)))
+
+
+async def _emit_retry(call: Call, error: Exception, attempt: int) -> None:
+    state, facts = Failure(attempt, error, 0.0).retry_event_args
+    await call.runs.emit_shared("on_retry", state, **facts, response=call.failure_response(error))
+
+
+def _sign_message(message: BaseMessage, name: str) -> BaseMessage:
+    return copy_message(message, response_metadata={**message.response_metadata, "deployment": name})
+
+
+async def _sign(call: Call, result: Any, name: str) -> Any:
+    """Have the answer say who gave it, also to a reader of its chunks."""
+    if call.delivery.sink is None:  # the model may give the same message again and again: it is left as it is
+        signed = [_sign_message(generation.message, name) for generation in result.generations]
+        return rebuild_result(result, signed)
+    chunk = AIMessageChunk(content="", response_metadata={"deployment": name})
+    waiting = call.delivery.deliver(ChatGenerationChunk(message=chunk))
+    if waiting is not None:
+        await waiting
+    return call.delivery.fold.result()
