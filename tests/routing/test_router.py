@@ -10,6 +10,7 @@ import pytest
 
 from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn, create_agent
 from hocket._runtime import clock
+from hocket.caches import InMemoryCache
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import (
     AuthenticationError,
@@ -68,6 +69,16 @@ async def test_what_a_model_gives_is_left_as_it_is():
     router, _ = route(given)
     reply = await router.ainvoke("hi")
     assert reply.response_metadata["deployment"] == "a" and "deployment" not in given.response_metadata
+
+
+async def test_answers_are_cached():
+    """Under the router's own cache, for calls and streams; and who answered is in what is cached."""
+    for hedge in (None, 0.5):
+        router, models = route("a", cache=InMemoryCache(), hedge=hedge)
+        replies = [await router.ainvoke("hi"), await router.ainvoke("hi")]
+        assert [(reply.text, reply.response_metadata["deployment"]) for reply in replies] == [("a", "a")] * 2
+        assert [[chunk.text async for chunk in router.astream(ask)][0] for ask in ("hi", "new", "new")] == ["a"] * 3
+        assert count(models) == [2]
 
 
 def test_sync_verbs_work():

@@ -1,6 +1,7 @@
 """Many deployments as one model: several keys, regions or providers under one name.
 
 - `ChatRouter`: a chat model that asks the deployment which is able, and another one where that fails.
+- `ChatCascade`: a chat model that asks a cheap one first, and the next where its answer is not accepted.
 - `Deployment`: one of them; `DeploymentState`: how it stands.
 """
 
@@ -10,8 +11,9 @@ from hocket._runtime.lazy import Loader, loader
 from hocket.routing.deployment import Deployment, DeploymentState
 
 if TYPE_CHECKING:
+    from hocket.routing.cascade import CascadeStep, ChatCascade
     from hocket.routing.router import ChatRouter
 
-__all__ = ["ChatRouter", "Deployment", "DeploymentState"]
+__all__ = ["CascadeStep", "ChatCascade", "ChatRouter", "Deployment", "DeploymentState"]
 
-__getattr__: Loader = loader(__name__, {"router": "ChatRouter"})
+__getattr__: Loader = loader(__name__, {"cascade": "CascadeStep ChatCascade", "router": "ChatRouter"})

@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from hocket._pipeline.call import Call, CallLimits, Delivery
+from hocket._pipeline.chat_answer import rebuild_result
 from hocket._runtime import clock
 from hocket.language_models.chat_models import BaseChatModel
+from hocket.messages import AIMessageChunk
+from hocket.messages.base import copy_message
+from hocket.outputs import ChatGenerationChunk
 from hocket.retries import RetryPolicy
 from hocket.routing.deployment import DeploymentPlace
 from hocket.timeouts import Timeout
 
-__all__ = ["open_attempt", "open_call"]
+__all__ = ["open_attempt", "open_call", "sign"]
 
 
 def open_attempt(call: Call, place: DeploymentPlace, *, is_hedge: bool = False) -> Call:
@@ -56,3 +60,21 @@ def open_call(
         if own_end is not None and (ends_at is None or own_end < ends_at):
             timeout, ends_at = Timeout(total=own.total).over(timeout), own_end
     return Call(call.answer, asked, call.mode, CallLimits(timeout, retry, ends_at), call.runs, delivery)
+
+
+async def sign(call: Call, result: Any, facts: Mapping[str, Any]) -> Any:
+    """Have the answer say who gave it, in its ``response_metadata``, also to a reader of its chunks."""
+    delivery = call.delivery
+    if delivery.sink is not None and delivery.has_begun:
+        chunk = AIMessageChunk(content="", response_metadata=dict(facts))
+        waiting = delivery.deliver(ChatGenerationChunk(message=chunk))
+        if waiting is not None:
+            await waiting
+        return delivery.fold.result()
+    messages = [generation.message for generation in result.generations]  # the model's own, which are left as they are
+    signed = rebuild_result(
+        result, [copy_message(one, response_metadata={**one.response_metadata, **facts}) for one in messages]
+    )
+    if not delivery.is_shared:
+        await delivery.replay(signed)
+    return signed

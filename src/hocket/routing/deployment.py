@@ -6,7 +6,7 @@ limiter of the deployment, which is asked before each attempt anyway (`hocket.ro
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from hocket._pipeline.call import Next
 from hocket._runtime import clock
@@ -15,7 +15,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.registry import init_chat_model
 from hocket.rate_limiters import RateLimiter
 
-__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_deployment"]
+__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_model"]
 
 SOON = 1.0
 """Seconds by which a rest may be longer and be the same one, heard of on another way."""
@@ -58,11 +58,8 @@ class Deployment:
             )
 
 
-def name_deployment(deployment: Deployment) -> str:
-    """Return a deployment's name, or the one that its model gives it."""
-    if deployment.name:
-        return deployment.name
-    model: Any = deployment.model
+def name_model(model: BaseChatModel) -> str:
+    """Return ``provider:model``, or what is known of that."""
     provider = getattr(model, "_provider", None) or model._llm_type
     served = getattr(model, "_served_model", None)
     return f"{provider}:{served}" if served else str(provider)

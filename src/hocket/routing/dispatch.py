@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hocket._pipeline.call import Call
-from hocket._pipeline.chat_answer import rebuild_result
 from hocket._runtime import clock
 from hocket.errors import (
     AuthenticationError,
@@ -22,11 +21,9 @@ from hocket.errors import (
     ResourceNotFound,
     TotalTimeout,
 )
-from hocket.messages import AIMessage, AIMessageChunk, BaseMessage
-from hocket.messages.base import copy_message
-from hocket.outputs import ChatGenerationChunk
+from hocket.messages import AIMessage
 from hocket.retries import BudgetScope, Failure, retry_budget
-from hocket.routing.attempt import open_attempt
+from hocket.routing.attempt import open_attempt, sign
 from hocket.routing.choice import Rule, choose
 from hocket.routing.deployment import DeploymentPlace
 from hocket.routing.gate import NoRoomError, is_patient
@@ -162,15 +159,15 @@ class Dispatcher:
         if is_waited_for:
             token = is_patient.set(True)
             try:
-                return await _sign(call, await self._send(place, open_attempt(call, place)), place.name)
+                return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
             finally:
                 is_patient.reset(token)
         if self._timers is None:
-            return await _sign(call, await self._send(place, open_attempt(call, place)), place.name)
+            return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
         timer = self._timers[call.request.streaming]
         timer.note_call()
         if timer.delay is None or not budget.has_spare:
-            return await _sign(call, await self._send(place, open_attempt(call, place)), place.name)
+            return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
         race = Race(call, self._send)
         try:
             race.enter(place, open_attempt(call, place))
@@ -183,7 +180,7 @@ class Dispatcher:
             result, winner = await race.finish()
         finally:
             await race.leave()
-        return await _sign(call, result, winner.name)
+        return await sign(call, result, {"deployment": winner.name})
 
     async def _send(self, place: DeploymentPlace, attempt: Call) -> Any:
         """Make an attempt at a deployment, and note what came of it."""
@@ -249,19 +246,3 @@ def _goes_elsewhere(error: Exception) -> bool:
 async def _emit_retry(call: Call, error: Exception, attempt: int) -> None:
     state, facts = Failure(attempt, error, 0.0).retry_event_args
     await call.runs.emit_shared("on_retry", state, **facts, response=call.failure_response(error))
-
-
-def _sign_message(message: BaseMessage, name: str) -> BaseMessage:
-    return copy_message(message, response_metadata={**message.response_metadata, "deployment": name})
-
-
-async def _sign(call: Call, result: Any, name: str) -> Any:
-    """Have the answer say who gave it, also to a reader of its chunks."""
-    if call.delivery.sink is None:  # the model may give the same message again and again: it is left as it is
-        signed = [_sign_message(generation.message, name) for generation in result.generations]
-        return rebuild_result(result, signed)
-    chunk = AIMessageChunk(content="", response_metadata={"deployment": name})
-    waiting = call.delivery.deliver(ChatGenerationChunk(message=chunk))
-    if waiting is not None:
-        await waiting
-    return call.delivery.fold.result()

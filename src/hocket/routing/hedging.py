@@ -110,7 +110,7 @@ class Race:
         return False
 
     async def finish(self) -> tuple[Any, DeploymentPlace]:
-        """Hand on what the winner says; return its result, and who it is.
+        """Hand on the chunks of the winner; return its result, and who it is.
 
         Raises:
             Exception: of the winner, once it had spoken; or of the first that was asked, where all have failed.
@@ -122,10 +122,7 @@ class Race:
             result, has_chunks = await runner.join(self._call)
         finally:
             delivery.is_billed |= any(one.is_billed for one in self._runners)
-        if has_chunks:
-            return delivery.fold.result(), runner.place
-        await delivery.replay(result)
-        return result, runner.place
+        return delivery.fold.result() if has_chunks else result, runner.place
 
     async def leave(self) -> None:
         """Call off those that are still asked. Their end is waited for, but not for long where there is an answer."""

@@ -4,7 +4,7 @@ What all deployments can is what the router can. Which of them is asked, and whi
 """
 
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from pydantic import Field, PrivateAttr, field_validator
@@ -12,30 +12,24 @@ from pydantic import Field, PrivateAttr, field_validator
 from hocket._pipeline.attempts import with_retries
 from hocket._pipeline.call import Next
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
-from hocket._pipeline.observe import with_total_deadline
-from hocket._runtime.closing import AsyncClosing
+from hocket._runtime.portal import run_in_portal
 from hocket.language_models.chat_models import BaseChatModel
-from hocket.language_models.option_policy import HookOptions
-from hocket.language_models.structured import StructuredMethod
-from hocket.language_models.tool_choice import ToolChoiceKind
-from hocket.messages import BaseMessage
-from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.prices import price_of
-from hocket.profiles import ModelProfile
 from hocket.rate_limiters import RateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.routing.choice import Rule
-from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_deployment
+from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_model
 from hocket.routing.dispatch import Dispatcher
 from hocket.routing.gate import Gate
+from hocket.routing.group import ModelGroup, compose_member
 
 if TYPE_CHECKING:
-    from hocket.budgets import Budget
+    pass
 
 __all__ = ["ChatRouter"]
 
 
-class ChatRouter(AsyncClosing, BaseChatModel):
+class ChatRouter(ModelGroup):
     """Several deployments of a model as one chat model.
 
         model = ChatRouter(deployments=["azure:gpt-5.2", Deployment("openai:gpt-5.2", weight=0.2)], store="redis://cache")
@@ -116,42 +110,17 @@ class ChatRouter(AsyncClosing, BaseChatModel):
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "__pydantic_private__": {"_standing": None}}
 
-    # -- what all deployments can is what the router can
-
     @property
     def _llm_type(self) -> str:
         return "router"
 
     @property
     def _identifying_params(self) -> Mapping[str, Any]:
-        asked = [cast(BaseChatModel, one.model)._get_llm_string() for one in self.deployments]
-        return {"name": self.name, "deployments": asked}
-
-    def _resolve_model_profile(self) -> ModelProfile | None:
-        profiles = [cast(BaseChatModel, one.model).profile for one in self.deployments]
-        least: dict[str, Any] = {}
-        for key in set[str]().union(*(profile or {} for profile in profiles)):
-            values = [cast("Mapping[str, Any]", profile).get(key) for profile in profiles if profile]
-            known = [value for value in values if isinstance(value, int | float)]
-            if known and len(known) == len(values):
-                least[key] = min(known)
-        return cast(ModelProfile, least) or None
+        return {"name": self.name, "deployments": [member._get_llm_string() for member in self._members]}
 
     @property
-    def _tool_choices(self) -> frozenset[ToolChoiceKind]:  # type: ignore[override]
-        kinds = [cast(BaseChatModel, one.model)._tool_choices for one in self.deployments]
-        return frozenset[ToolChoiceKind].intersection(*kinds)
-
-    @property
-    def _structured_methods(self) -> Sequence[StructuredMethod]:
-        first, *others = [cast(BaseChatModel, one.model)._structured_methods for one in self.deployments]
-        return [method for method in first if all(method in other for other in others)]
-
-    def _apply_option_policy(
-        self, stop: list[str] | None, params: dict[str, Any], policy: object = None, messages: Any = ()
-    ) -> HookOptions:
-        """Leave it to the deployment that is asked: another one may take what this one does not."""
-        return stop, params if policy is None else {**params, "unsupported": policy}, ()
+    def _members(self) -> Sequence[BaseChatModel]:
+        return [cast(BaseChatModel, one.model) for one in self.deployments]
 
     # -- how it stands
 
@@ -162,11 +131,9 @@ class ChatRouter(AsyncClosing, BaseChatModel):
                 place.rest(paused, "its limiter is paused")
         return [place.describe() for place in self._all]
 
-    async def aclose(self) -> None:
-        """Close the connections of all deployments on the running loop."""
-        for place in self._all:
-            if isinstance(place.model, AsyncClosing):
-                await cast(Any, place.model).aclose()
+    def state(self) -> list[DeploymentState]:
+        """Return how each deployment stands. See `astate`."""
+        return run_in_portal(self.astate)
 
     @property
     def _all(self) -> tuple[DeploymentPlace, ...]:
@@ -189,7 +156,7 @@ class ChatRouter(AsyncClosing, BaseChatModel):
     def _make_places(self) -> list[DeploymentPlace]:
         places: list[DeploymentPlace] = []
         for deployment in self.deployments:
-            name = stem = name_deployment(deployment)
+            name = stem = deployment.name or name_model(cast(BaseChatModel, deployment.model))
             count = 1
             while any(place.name == name for place in places):
                 name = f"{stem}#{(count := count + 1)}"
@@ -200,41 +167,14 @@ class ChatRouter(AsyncClosing, BaseChatModel):
             place = DeploymentPlace(
                 name, deployment.weight, _find_price(model) if self.by == "cost" else math.inf, model, limiter
             )
-            behind: dict[str, Any] = {
-                "rate_limiter": Gate(place),
-                "retry": None,
-                "cache": False,
-                "budget": _join(model.budget, self.budget),
-            }
-            if model.ledger is None:
-                behind["ledger"] = self.ledger
-            place.model = model.model_copy(update=behind)
-            place.ask = with_total_deadline(place.model._compose_attempts())
+            gate = Gate(place)
+            place.model, place.ask = compose_member(self, model, rate_limiter=gate, retry=None)
             places.append(place)
         return places
-
-    # -- hooks and pipeline
-
-    async def _agenerate(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
-    ) -> ChatResult:
-        return await self._agenerate_with_cache(messages, stop, run_manager, **kwargs)
-
-    async def _astream(
-        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in self.astream(messages, stop=stop, **kwargs):
-            yield ChatGenerationChunk(message=chunk)
 
     def _compose_attempts(self) -> Next:
         ask: Next = self._dispatcher.ask
         return with_retries(ask if self.max_in_flight is None else with_concurrency_limit(self._places, ask))
-
-
-def _join(*given: "Budget | Sequence[Budget] | None") -> "list[Budget] | None":
-    """Return the budgets of a deployment and of its router, each of which is one, several or none."""
-    several = [each if isinstance(each, Sequence) else [each] for each in given if each is not None]
-    return [budget for each in several for budget in each] or None
 
 
 def _find_price(model: BaseChatModel) -> float:
