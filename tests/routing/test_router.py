@@ -10,6 +10,7 @@ import pytest
 
 from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn, create_agent
 from hocket._runtime import clock
+from hocket.batch import arun_batch
 from hocket.caches import InMemoryCache
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import (
@@ -22,11 +23,12 @@ from hocket.errors import (
     RateLimitError,
     StreamTruncated,
     TotalTimeout,
+    Unsupported,
 )
 from hocket.ledger import CallbackLedger, LedgerEntry
 from hocket.rate_limiters import RateLimiter
 from hocket.retries import RetryPolicy
-from hocket.routing import ChatRouter, Deployment
+from hocket.routing import ChatCascade, ChatRouter, Deployment
 from hocket.testing import virtual_clock
 from tests.kit.models import hook_model, tool_model
 
@@ -71,13 +73,45 @@ async def test_what_a_model_gives_is_left_as_it_is():
     assert reply.response_metadata["deployment"] == "a" and "deployment" not in given.response_metadata
 
 
+async def test_rests_and_returns_are_logged(caplog: pytest.LogCaptureFixture):
+    """Without the server's words, which may quote what it was asked."""
+    with virtual_clock(), caplog.at_level("INFO", "hocket.routing"):
+        script: list[Any] = [fail(RateLimitError, retry_after=30), "a", "a"]
+        first = hook_model(lambda call: script.pop(0))
+        router = ChatRouter(deployments=[Deployment(first, name="a"), Deployment(hook_model("b"), name="b", weight=0)])
+        for _ in range(3):
+            await router.ainvoke("hi")
+            await clock.current().sleep(31)
+    assert caplog.messages == ["a rests for 30 s: RateLimitError", "a answers again"]
+
+
+async def test_a_batch_is_one_providers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    for model in (
+        ChatRouter(deployments=["openai:gpt-5.2", "anthropic:claude-sonnet-5"]),
+        ChatCascade(models=["openai:gpt-5.2", "anthropic:claude-sonnet-5"], accept=bool),
+    ):
+        with pytest.raises(Unsupported, match=r"is made of openai:gpt-5\.2, anthropic:claude-sonnet-5"):
+            await arun_batch(model, ["hi"], tmp_path / "out.jsonl", via="provider")
+    router, _ = route("a", "b")
+    report = await arun_batch(router, ["hi"] * 4, tmp_path / "out.jsonl")
+    assert report.ok == 4
+
+
+def test_how_it_stands_can_be_asked_in_plain_code():
+    router, _ = route("a", "b")
+    assert [state.name for state in router.state()] == ["a", "b"]
+
+
 async def test_answers_are_cached():
     """Under the router's own cache, for calls and streams; and who answered is in what is cached."""
     for hedge in (None, 0.5):
         router, models = route("a", cache=InMemoryCache(), hedge=hedge)
         replies = [await router.ainvoke("hi"), await router.ainvoke("hi")]
         assert [(reply.text, reply.response_metadata["deployment"]) for reply in replies] == [("a", "a")] * 2
-        assert [[chunk.text async for chunk in router.astream(ask)][0] for ask in ("hi", "new", "new")] == ["a"] * 3
+        for ask in ("hi", "new", "new"):
+            assert "".join([chunk.text async for chunk in router.astream(ask)]) == "a"
         assert count(models) == [2]
 
 

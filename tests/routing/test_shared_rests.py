@@ -35,6 +35,8 @@ async def test_a_retry_after_is_kept_by_all_and_then_one_goes_first(address: str
 
     models = [hook_model(answer) for _ in range(3)]
     routers = [open_router(address, name, model) for model in models]
+    for router in routers:
+        await router.astate()  # opens the store, which may take a while
     assert (await routers[0].ainvoke("hi")).text == "b"
     for router in routers:
         assert (await router.ainvoke("hi")).text == "b"

@@ -80,6 +80,14 @@ async def test_its_retries_are_events_inside(collected: Collected) -> None:
     assert (span.attributes or {})["hocket.attempts"] == 3
 
 
+async def test_a_routers_span_says_who_answered(collected: Collected) -> None:
+    from hocket.routing import ChatRouter, Deployment
+
+    async with serve(OpenAIFormat(), [Reply("hi")]) as server:
+        await ChatRouter(deployments=[Deployment(chat(server), name="eu")]).ainvoke("hello")
+    assert (collected.span().attributes or {})["hocket.deployment"] == "eu"
+
+
 async def test_a_failure_is_told_by_its_kind(collected: Collected) -> None:
     """Not by its message, in which a server may quote what it was asked."""
     async with serve(OpenAIFormat(), [Status(429, "no more of your poem about herons")]) as server:

@@ -1,5 +1,6 @@
 """How rows are asked: live, or through the provider's batches; checked before anything is read or sent."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hocket.batch.fingerprint import find_models
@@ -47,6 +48,7 @@ class Route(NamedTuple):
         if wait is not None and not wait >= 0:
             raise InvalidInput(f"wait is {wait} seconds; it must be 0 or more, or None: until the batches have ended")
         models = find_models(model)
+        _refuse_groups(models)
         if models and not _find_batch_models(model):
             names = ", ".join(sorted({type(one).__name__ for one in models}))
             raise Unsupported(
@@ -54,6 +56,18 @@ class Route(NamedTuple):
                 "out: rows are then asked live"
             )
         return cls(via, retry_via or via, wait)
+
+
+def _refuse_groups(models: Sequence[object]) -> None:
+    """Refuse models that are made of others: a batch is one provider's."""
+    from hocket.routing.group import ModelGroup
+
+    for group in models:
+        if isinstance(group, ModelGroup):
+            raise Unsupported(
+                f'via="provider" needs one provider, and {type(group).__name__} is made of {", ".join(group.member_names)}; '
+                "give one of these"
+            )
 
 
 def find_client(model: object, provider: str) -> "BatchClient | None":

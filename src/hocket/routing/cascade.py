@@ -107,6 +107,11 @@ class ChatCascade(ModelGroup):
         return self.models
 
     @property
+    def member_names(self) -> Sequence[str]:
+        """The names of the models."""
+        return [name_model(model) for model in self.models]
+
+    @property
     def _steps(self) -> tuple[_Member, ...]:
         if self._held is None:
             self._held = tuple(_Member(name_model(model), *compose_member(self, model)) for model in self.models)

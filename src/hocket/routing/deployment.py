@@ -4,6 +4,7 @@ Whether others may be asked is known here as far as this process has seen it. Wh
 limiter of the deployment, which is asked before each attempt anyway (`hocket.routing.gate`).
 """
 
+import logging
 import math
 from dataclasses import dataclass, field
 from typing import cast
@@ -16,6 +17,8 @@ from hocket.language_models.registry import init_chat_model
 from hocket.rate_limiters import RateLimiter
 
 __all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_model"]
+
+_log = logging.getLogger("hocket.routing")
 
 SOON = 1.0
 """Seconds by which a rest may be longer and be the same one, heard of on another way."""
@@ -124,10 +127,15 @@ class DeploymentPlace:
         now = clock.current().now()
         if now + seconds > self.rests_until + SOON or self.rests_until <= now:
             self.reason = reason
+            kind = reason.partition(":")[0]  # a server's message may quote what it was asked
+            _log.warning("%s rests for %.3g s: %s", self.name, seconds, kind)
         self.rests_until = max(self.rests_until, now + seconds)
 
     def note_answer(self) -> None:
         """Note that it has answered."""
+        if self.reason is not None:
+            self.reason = None
+            _log.info("%s answers again", self.name)
         self.fails = self.rests = 0
 
     def note_first_token(self, seconds: float) -> None:

@@ -29,6 +29,11 @@ class ModelGroup(AsyncClosing, BaseChatModel):
     def _members(self) -> Sequence[BaseChatModel]:
         """The models."""
 
+    @property
+    @abstractmethod
+    def member_names(self) -> Sequence[str]:
+        """The names of the models."""
+
     def _resolve_model_profile(self) -> ModelProfile | None:
         profiles = [dict[str, Any](member.profile or {}) for member in self._members]
         least: dict[str, Any] = {}

@@ -131,6 +131,11 @@ class ChatRouter(ModelGroup):
                 place.rest(paused, "its limiter is paused")
         return [place.describe() for place in self._all]
 
+    @property
+    def member_names(self) -> Sequence[str]:
+        """The names of the deployments."""
+        return [place.name for place in self._all]
+
     def state(self) -> list[DeploymentState]:
         """Return how each deployment stands. See `astate`."""
         return run_in_portal(self.astate)

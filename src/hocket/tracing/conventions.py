@@ -103,6 +103,7 @@ CACHE_HIT = "hocket.cache_hit"
 REPLAYED = "hocket.replayed"
 CLOSED = "hocket.closed"
 ATTEMPTS = "hocket.attempts"
+DEPLOYMENT = "hocket.deployment"
 
 # -- content, which is off by default
 

@@ -23,6 +23,7 @@ _ANSWER = (
     ("model_name", names.RESPONSE_MODEL),
     ("system_fingerprint", names.SYSTEM_FINGERPRINT),
     ("service_tier", names.RESPONSE_SERVICE_TIER),
+    ("deployment", names.DEPLOYMENT),
 )
 
 
