@@ -17,10 +17,11 @@ from urllib.parse import quote
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import Response
 
-from hocket import BaseChatMessageHistory, HumanMessage, Timeout, create_agent, init_chat_model, open_history
+from hocket import BaseChatMessageHistory, HumanMessage, Timeout, create_agent, open_history
 from hocket.agents import AgentStream, read_pending_calls
 from hocket.callbacks import register_handler
 from hocket.messages import BaseMessage
+from hocket.routing import ChatRouter
 from hocket.serving import ChatInput, LiveAnswers, chat_app, finish_streams
 from hocket.tracing import JSONFormatter, LogHandler, instrument
 
@@ -29,8 +30,10 @@ SECONDS = float(os.environ.get("CHAT_SECONDS", "60"))  # of an answer, in all
 PAUSE = float(os.environ.get("CHAT_PAUSE", "20"))  # until its first word, and between two of them
 USER_HEADER = os.environ.get("CHAT_USER_HEADER", "")  # in which a proxy that logs people in says who they are
 
-model = init_chat_model(
-    os.environ.get("HOCKET_MODEL", "local"),
+model = ChatRouter(
+    deployments=os.environ.get("HOCKET_MODEL", "local").split(","),  # several keys, regions or providers of one model
+    store=DATABASE,  # which of them rests, all processes know
+    hedge=0.05,
     timeout=Timeout(first_token=PAUSE, idle=PAUSE, total=SECONDS),
     retry=3,  # attempts; never after the first word
     max_in_flight=100,

@@ -49,6 +49,7 @@ class LogHandler(BaseCallbackHandler):
     ``parent_run_id``, ``seconds``, and where known ``provider``, ``model``, ``input_tokens``, ``output_tokens`` (of all
     attempts), ``estimated`` (True: these tokens are counted here by rule of thumb, as far as the server had not told them
     when the call was left, cancelled or broke off), ``attempts``, ``cache_hit``, ``closed`` (its consumer left early),
+    ``deployment`` (of a router, who answered),
     ``status`` (of the HTTP reply), ``error_type``, ``tags`` and ``metadata``.
 
         model.invoke("hello", {"callbacks": [LogHandler()]})
@@ -208,6 +209,8 @@ class LogHandler(BaseCallbackHandler):
             started.facts["estimated"] = True
         if outcome.is_cached:
             started.facts["cache_hit"] = True
+        if "deployment" in outcome.facts:
+            started.facts["deployment"] = outcome.facts["deployment"]
         if response is not None:
             texts = [one.text for several in response.generations for one in several]
             self._add_content(run_id, "output", lambda: "\n".join(texts))
