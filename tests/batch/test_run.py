@@ -574,3 +574,32 @@ def test_memory_is_flat(tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "out")]
     done = subprocess.run(command, timeout=300, check=True, capture_output=True, text=True)
     assert int(done.stdout) < 8_000  # kB; the answers alone are 10 MB
+
+
+async def test_a_row_is_more_than_what_is_asked(echo: Echo, out: Path) -> None:
+    """``input`` says what of a row is asked, ``write`` what its line says; a row that has changed is another one."""
+    rows = [{"id": 7, "ask": "a", "label": "x"}, {"id": 8, "ask": "b", "label": "y"}]
+
+    def write(row: dict[str, Any], answer: str, seconds: float) -> dict[str, Any]:
+        return {"answer": answer, "label": row["label"], "took": seconds >= 0}
+
+    options: dict[str, Any] = {"id": "id", "input": lambda row: row["ask"], "write": write}
+    await arun_batch(RunnableLambda(echo), rows, out, **options)
+    assert sorted(echo.asked) == ["a", "b"]
+    assert sorted((row.id, row.output["label"]) for row in read_batch(out)) == [(7, "x"), (8, "y")]  # type: ignore[index]
+    with pytest.raises(ResumeMismatch):
+        await arun_batch(RunnableLambda(echo), [{**rows[0], "label": "z"}], out, **options)
+
+
+async def test_what_reads_or_writes_a_row_may_fail(echo: Echo, out: Path) -> None:
+    for options in ({"input": lambda row: row["no"]}, {"write": lambda row, answer, seconds: 1 / 0}):
+        report = await arun_batch(RunnableLambda(echo), [{"a": 1}], out, on_mismatch="redo", **options)
+        assert (report.ok, report.failed) == (0, 1)
+
+
+async def test_which_failures_are_asked_again(echo: Echo, out: Path) -> None:
+    echo.fails = {"a", "b"}
+    await arun_batch(RunnableLambda(echo), ["a", "b", "c"], out)
+    echo.asked.clear()
+    report = await arun_batch(RunnableLambda(echo), ["a", "b", "c"], out, retry_failed=lambda row: row.row == 1)
+    assert echo.asked == ["b"] and (report.ok, report.failed, report.skipped) == (1, 2, 2)

@@ -23,7 +23,7 @@ from hocket._databases.lines import append_lines, is_half, parse_line
 from hocket._databases.urls import check_path
 from hocket.batch.entry import BatchEntry, is_batch_line
 from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch
-from hocket.batch.report import BatchReport, BatchRow
+from hocket.batch.report import BatchReport, BatchRow, RetryFailed
 from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.prices.money import trim_amount
@@ -39,7 +39,7 @@ MismatchPolicy = Literal["raise", "redo"]
 FORMAT = 1
 _KEY = "hocket_batch"
 _BEGINNINGS = (b'{"row":', b'{"hocket_batch":', b'{"batch":', b'{"reservations":')  # of the lines that are written here
-TODO, OK, FAILED = 0, 1, 2
+TODO, OK, FAILED, GIVEN_UP = 0, 1, 2, 3
 
 MOST_AHEAD = 1_000_000
 """Rows that may be in flight before one that is done with."""
@@ -57,7 +57,7 @@ class BatchJournal:
         path: of the file, made if absent.
         fingerprint: stands for what is asked.
         policy: what becomes of a file of another model, and of rows that have changed.
-        retry_failed: whether rows that failed are asked again.
+        retry_failed: whether rows that failed are asked again, or what says it of such a row.
 
     Attributes:
         report: what the file holds.
@@ -73,7 +73,11 @@ class BatchJournal:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], fingerprint: str, policy: MismatchPolicy, retry_failed: bool
+        self,
+        path: str | os.PathLike[str],
+        fingerprint: str,
+        policy: MismatchPolicy,
+        retry_failed: RetryFailed,
     ) -> None:
         self.path: str = check_path(path, "out")
         self.report: BatchReport = BatchReport()
@@ -115,7 +119,7 @@ class BatchJournal:
                 self._take_batch_line(data)
             elif is_ours:
                 self.report.add_usage(data.get("usage"), _read_cost(data), data.get("attempts", 1))
-                self._mark(data["row"], FAILED if data.get("error") else OK, data["digest"])
+                self._mark(data["row"], self._judge(data) if data.get("error") else OK, data["digest"])
             if is_ours is None and number == _FIRST:
                 break
         if is_ours is None and number:
@@ -124,6 +128,11 @@ class BatchJournal:
             self._reset()
             self._lines.append(_write_line({_KEY: FORMAT, "fingerprint": self._fingerprint}))
         self.report.unreadable = unreadable
+
+    def _judge(self, data: LineData) -> int:
+        """Return the state of a row that failed in an earlier run."""
+        asks_again = self._retry_failed(read_row(data)) if callable(self._retry_failed) else self._retry_failed
+        return FAILED if asks_again else GIVEN_UP
 
     def _check_header(self, header: LineData) -> bool:
         """Whether the lines that follow are of this run."""
@@ -155,7 +164,7 @@ class BatchJournal:
             self._digests.extend([0] * missing)
         before = self._state[row]
         self.report.ok += (state == OK) - (before == OK)
-        self.report.failed += (state == FAILED) - (before == FAILED)
+        self.report.failed += (state in (FAILED, GIVEN_UP)) - (before in (FAILED, GIVEN_UP))
         self._state[row] = state
         self._digests[row] = digest
         for entry in self.batches.values():
@@ -240,7 +249,7 @@ class BatchJournal:
                     'order, or on_mismatch="redo" to ask again'
                 )
             return False
-        if self._state[row] == FAILED and self._retry_failed:
+        if self._state[row] == FAILED:
             return False
         self.report.skipped += 1
         return True

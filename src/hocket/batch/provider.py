@@ -157,11 +157,11 @@ class ProviderBatches:
         place = self._run.begin_row()
         with contextlib.suppress(Exception):  # it is raised again, for all to hear
             self._run.find_id(number, row)
-            taken = await take_request(self._run.model, row)
+            taken = await take_request(self._run.model, self._run.shape.read_input(row))
         if taken is None:  # a cache has the answer, or a step fails
             try:
                 return await self._run.ask(
-                    number, digest, row, lambda row: run_row(self._run.model, row, TakingWire()), place=place
+                    number, digest, row, lambda asked: run_row(self._run.model, asked, TakingWire()), place=place
                 )
             except RequestTaken as error:  # the cache has lost it
                 taken = error
@@ -364,7 +364,7 @@ class ProviderBatches:
             whether there are budgets that hold.
         """
         with contextlib.suppress(Exception):
-            if (taken := await take_request(self._run.model, one.row)) is not None:
+            if (taken := await take_request(self._run.model, self._run.shape.read_input(one.row))) is not None:
                 return await release_ahead(taken.call, self._place(one.number, entry))
         return False
 

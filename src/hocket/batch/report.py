@@ -1,14 +1,16 @@
 """What a bulk run says of itself: a row that is done with, how far it is, and what it came to."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
+from typing import TypeAlias
 
 from hocket._json import JSON
 from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_table, write_text
 from hocket.prices.money import EXACT, trim_amount
 
-__all__ = ["BatchReport", "BatchRow", "describe_cost", "describe_row"]
+__all__ = ["BatchReport", "BatchRow", "RetryFailed", "describe_cost", "describe_row"]
 
 MOST_FAILURES = 10
 """Failed rows that a report names."""
@@ -34,6 +36,10 @@ class BatchRow:
     usage: UsageMetadata | None = None
     cost: Decimal | None = None
     attempts: int = 1
+
+
+RetryFailed: TypeAlias = bool | Callable[[BatchRow], bool]
+"""Whether rows that failed in an earlier run are asked again, or what says it of such a row."""
 
 
 @dataclass

@@ -139,7 +139,7 @@ class ResultReader:
         """Run the chain for a row that has its reply."""
         wire, tries = self._make_wire(one.number, reply)
         try:
-            await self._run.ask(*one, lambda row: run_row(self._run.model, row, wire), tries)
+            await self._run.ask(*one, lambda asked: run_row(self._run.model, asked, wire), tries)
         except RowUnanswered:
             self.rest.append(one)
         finally:

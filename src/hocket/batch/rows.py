@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 import anyio
@@ -11,12 +12,29 @@ from hocket.batch.digest import to_plain
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt, near_name
 
-__all__ = ["RowSource", "find_id"]
+__all__ = ["RowShape", "RowSource", "find_id"]
 
 Row = TypeVar("Row")
 
 _MOST = 64
 _PATIENCE = 0.01
+
+
+@dataclass(frozen=True)
+class RowShape(Generic[Row]):
+    """What is known of a row: its own id, what it asks, and what is written of its answer (`arun_batch`)."""
+
+    id: str | Callable[[Row], object] | None = None
+    input: Callable[[Row], object] | None = None
+    write: Callable[[Row, object, float], object] | None = None
+
+    def read_input(self, row: Row) -> object:
+        """Return what the model is asked for a row."""
+        return row if self.input is None else self.input(row)
+
+    def write_answer(self, row: Row, answer: object, seconds: float) -> object:
+        """Return what stands in the line of a row."""
+        return answer if self.write is None else self.write(row, answer, seconds)
 
 
 class RowSource(Generic[Row]):

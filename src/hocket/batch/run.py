@@ -11,9 +11,9 @@ from hocket._runtime.sync_twin import sync_function
 from hocket.batch.fingerprint import make_fingerprint
 from hocket.batch.journal import BatchJournal, MismatchPolicy
 from hocket.batch.progress import Progress, make_listener
-from hocket.batch.report import BatchReport
+from hocket.batch.report import BatchReport, RetryFailed
 from hocket.batch.route import Route, Via
-from hocket.batch.rows import RowSource
+from hocket.batch.rows import RowShape, RowSource
 from hocket.batch.runner import BatchRun
 from hocket.errors import InvalidInput
 from hocket.runnables import Runnable
@@ -24,13 +24,15 @@ Row = TypeVar("Row")
 
 
 async def arun_batch(
-    model: Runnable[Row, Any],
+    model: Runnable[Any, Any],
     rows: Iterable[Row] | AsyncIterable[Row],
     out: str | os.PathLike[str],
     *,
     id: str | Callable[[Row], object] | None = None,
+    input: Callable[[Row], object] | None = None,
+    write: Callable[[Row, Any, float], object] | None = None,
     max_concurrency: int = 100,
-    retry_failed: bool = True,
+    retry_failed: RetryFailed = True,
     max_consecutive_failures: int | None = 100,
     progress: Progress | None = None,
     on_mismatch: MismatchPolicy = "raise",
@@ -53,8 +55,11 @@ async def arun_batch(
         id: each row's own, for its line: a key of rows that are mappings, or a function of a row; None: rows have none.
             The first row must have it, or nothing is asked; another one without it fails, and is not asked. A function
             may return None: that row has none.
+        input: what the model is asked for a row, as a function of it; None: the row itself.
+        write: what stands in the line as its ``output``, as a function of the row, the answer, and the seconds that it
+            took; None: the answer.
         max_concurrency: rows that are asked at once.
-        retry_failed: whether rows that failed in an earlier run are asked again.
+        retry_failed: whether rows that failed in an earlier run are asked again, or a function of such a row that says it.
         max_consecutive_failures: the run ends when so many rows that were asked one after another have failed, whatever
             the errors are: the server is down, or the chain has a mistake. None: never.
         progress: told how far it is, twice a second and at its end: a function of the report, which may be async, or a
@@ -112,7 +117,8 @@ async def arun_batch(
     source = RowSource(rows)
     fingerprint = version or make_fingerprint(model)
     journal = await ASYNC.acquire(lambda: BatchJournal(out, fingerprint, on_mismatch, retry_failed), BatchJournal.close)
-    run = BatchRun(model, source, journal, id, listener, fsync, max_consecutive_failures)
+    shape = RowShape(id, input, write)
+    run = BatchRun(model, source, journal, shape, listener, fsync, max_consecutive_failures)
     try:
         if route.via == "live" and not journal.batches:
             return await run.run(max_concurrency)

@@ -5,7 +5,7 @@ It ends when many rows have failed one after another.
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -20,7 +20,7 @@ from hocket.batch.journal import BatchJournal, LineData, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener
 from hocket.batch.report import BatchReport
-from hocket.batch.rows import RowSource, find_id
+from hocket.batch.rows import RowShape, RowSource, find_id
 from hocket.batch.streak import FailureStreak
 from hocket.errors import (
     AuthenticationError,
@@ -88,24 +88,25 @@ class BatchRun(Generic[Row]):
 
     Attributes:
         model: what is asked.
+        shape: what a row asks, and what is written for it.
         journal: the file.
         stopping: set when no further row is begun, and nothing is waited for.
     """
 
     def __init__(
         self,
-        model: Runnable[Row, object],
+        model: Runnable[Any, object],
         rows: RowSource[Row],
         journal: BatchJournal,
-        id: str | Callable[[Row], object] | None,
+        shape: RowShape[Row],
         listener: Listener | None,
         fsync: bool,
         max_consecutive_failures: int | None,
     ) -> None:
-        self.model: Runnable[Row, object] = model
+        self.model: Runnable[Any, object] = model
+        self.shape: RowShape[Row] = shape
         self.journal: BatchJournal = journal
         self._rows = rows
-        self._id = id
         self._listener = listener
         self._fsync = fsync
         self._longest_streak = max_consecutive_failures
@@ -167,7 +168,7 @@ class BatchRun(Generic[Row]):
         number: int,
         digest: int,
         row: Row,
-        answer: Callable[[Row], Awaitable[object]] | None = None,
+        answer: Callable[[object], Awaitable[object]] | None = None,
         batches: int = 0,
         place: int | None = None,
     ) -> None:
@@ -175,7 +176,7 @@ class BatchRun(Generic[Row]):
 
         Args:
             number, digest, row: the row.
-            answer: returns its answer; what is no `Exception` goes through. None: the model is called.
+            answer: returns the answer to what the row asks; what is no `Exception` goes through. None: the model does.
             batches: that the row was in, of which only the last one's attempt is counted.
             place: of the row among those that are asked for (`begin_row`). None: it is asked for now.
         """
@@ -187,7 +188,10 @@ class BatchRun(Generic[Row]):
         try:
             if (id := self.find_id(number, row)) is not None:
                 data["id"] = id
-            data["output"] = write_output(await (self._answer(row, meter) if answer is None else answer(row)))
+            began = clock.current().now()
+            asked = self.shape.read_input(row)
+            output = await (self._answer(asked, meter) if answer is None else answer(asked))
+            data["output"] = write_output(self.shape.write_answer(row, output, clock.current().now() - began))
         except BudgetExceeded as error:
             self.journal.report.stopped = error
             self.take_no_more()
@@ -209,15 +213,15 @@ class BatchRun(Generic[Row]):
             if self._streak.fail(place):
                 self.stop(self._explain_streak(failure))
 
-    async def _answer(self, row: Row, meter: RowMeter) -> object:
-        """Return the answer for a row, which waits for its turn as long as a limit wants.
+    async def _answer(self, asked: object, meter: RowMeter) -> object:
+        """Return the answer to what a row asks, which waits for its turn as long as a limit wants.
 
         A limit that all rows share has no turn for some of them within the time that a call has. That is no failure of the
         row, and nothing was sent: it asks for a turn again.
         """
         while True:
             try:
-                return await self.model.ainvoke(row)
+                return await self.model.ainvoke(asked)
             except RateLimitError as error:
                 if error.was_sent or error.retry_after is None or meter.attempts:
                     raise
@@ -229,7 +233,7 @@ class BatchRun(Generic[Row]):
         Raises:
             InvalidInput: it has to have one.
         """
-        return None if self._id is None else find_id(self._id, number, row)
+        return None if self.shape.id is None else find_id(self.shape.id, number, row)
 
     def begin_row(self) -> int:
         """Return the place of a row that is asked for now: those that fail before and after it do not fail in a row."""
