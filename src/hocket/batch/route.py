@@ -60,12 +60,11 @@ class Route(NamedTuple):
 
 def _refuse_groups(models: Sequence[object]) -> None:
     """Refuse models that are made of others: a batch is one provider's."""
-    from hocket.routing.group import ModelGroup
-
     for group in models:
-        if isinstance(group, ModelGroup):
+        names: Sequence[str] = getattr(group, "member_names", ())  # of `hocket.routing`, which is not loaded for this
+        if names:
             raise Unsupported(
-                f'via="provider" needs one provider, and {type(group).__name__} is made of {", ".join(group.member_names)}; '
+                f'via="provider" needs one provider, and {type(group).__name__} is made of {", ".join(names)}; '
                 "give one of these"
             )
 
