@@ -1,0 +1,210 @@
+"""Two runs of the same cases, compared: better, worse, the same within what matters, or not decided."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from hocket.errors import InvalidInput
+from hocket.evaluation.report import EvalReport, read_report
+from hocket.evaluation.statistics import Interval, PairedLook, PairedResult, VerdictWord, compare_metrics, measure_ratio
+from hocket.evaluation.table import write_comparison
+from hocket.messages.html import write_text
+
+__all__ = ["EvalComparison", "Verdict", "compare"]
+
+_WORDS: tuple[VerdictWord, ...] = (
+    "worse",
+    "better",
+    "not decided",
+)  # the first that a metric says is said of the whole
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a metric says of two runs.
+
+    Attributes:
+        metric: its name.
+        verdict: "better" or "worse": the interval is on one side of 0. "same": it lies within the least difference that
+            matters. "not decided": neither.
+        old, new: the means of the two runs, over the cases that both have.
+        difference: new less old. low, high: its interval, for cases like these.
+        cases: that both runs have.
+        more_cases: how many more would tell, with a power of 80 %; 0: it is decided.
+        looks: what was seen on the way, after so many cases.
+    """
+
+    metric: str
+    verdict: VerdictWord
+    old: float
+    new: float
+    difference: float
+    low: float
+    high: float
+    cases: int
+    more_cases: int
+    looks: tuple[PairedLook, ...] = ()
+
+
+@dataclass
+class EvalComparison:
+    """Two runs, compared case by case. With several metrics all verdicts together are right as often as asked (Holm).
+
+    Attributes:
+        old, new: paths of their answers.
+        verdicts: by metric; ``comparison["exact"]`` is one.
+        gained, lost: ids of cases that are right only in the new run, or only in the old one, by the first metric.
+        changed: ids of cases that are not the same in both runs; they are left out.
+        unpaired: ids of cases that only one run has an answer to.
+        cost_ratio, seconds_ratio: new over old, with intervals; None: not known.
+        min_difference: the least difference that matters.
+        confidence: of all verdicts together.
+        swap_agreement: of `acompare_pairs`: how often a preference survived the swap of the answers; else None.
+    """
+
+    old: str
+    new: str
+    verdicts: dict[str, Verdict]
+    gained: list[str] = field(default_factory=list[str])
+    lost: list[str] = field(default_factory=list[str])
+    changed: list[str] = field(default_factory=list[str])
+    unpaired: list[str] = field(default_factory=list[str])
+    cost_ratio: Interval | None = None
+    seconds_ratio: Interval | None = None
+    min_difference: float = 0.05
+    confidence: float = 0.95
+    swap_agreement: float | None = None
+
+    def __getitem__(self, metric: str) -> Verdict:
+        if metric not in self.verdicts:
+            raise KeyError(f"{metric!r}: the runs have the metrics {', '.join(self.verdicts)} in common")
+        return self.verdicts[metric]
+
+    @property
+    def verdict(self) -> VerdictWord:
+        """Of all metrics: "worse" if any is, else "better" if any is, else "not decided" if any is not, else "same"."""
+        said = {one.verdict for one in self.verdicts.values()}
+        return next((word for word in _WORDS if word in said), "same")
+
+    def asdict(self) -> dict[str, Any]:
+        """Return the comparison as JSON data."""
+        verdicts = {name: asdict(one) for name, one in self.verdicts.items()}
+        ratios = {name: one and asdict(one) for name, one in vars(self).items() if name.endswith("_ratio")}
+        return {**vars(self), "verdict": self.verdict, "verdicts": verdicts, **ratios}
+
+    def __str__(self) -> str:
+        return write_comparison(self)
+
+    def _repr_html_(self) -> str:
+        """Return the comparison as a notebook shows it."""
+        return write_text(str(self))
+
+
+def compare(
+    old: str | os.PathLike[str] | EvalReport,
+    new: str | os.PathLike[str] | EvalReport,
+    *,
+    metric: str | None = None,
+    min_difference: float = 0.05,
+    confidence: float = 0.95,
+) -> EvalComparison:
+    """Compare two runs, by all metrics that both have, or by one.
+
+    Args:
+        old, new: paths of answers, or reports.
+        metric: the only one; None: all, by Holm's method.
+        min_difference: the least difference that matters, in (0, 1).
+        confidence: of all verdicts together, in (0, 1).
+
+    Raises:
+        InvalidInput: a path is no run, or the runs have no case or no metric in common.
+    """
+    before, after = (one if isinstance(one, EvalReport) else read_report(one) for one in (old, new))
+    digests = [{row["case"]: row["digest"] for row in report.rows} for report in (before, after)]
+    both = digests[0].keys() & digests[1].keys()
+    changed = sorted(case for case in both if _differ(digests[0][case], digests[1][case]))
+    paired = both - set(changed)
+    if not paired:
+        raise InvalidInput(
+            f"{before.path} and {after.path} have no case in common: {len(changed)} have one id and are not the same, and "
+            f"{len(digests[0].keys() ^ digests[1].keys())} are in one of them alone"
+        )
+    scores = [_choose_scores(report, paired, metric) for report in (before, after)]
+    names = [name for name in scores[0] if name in scores[1]]
+    if not names:
+        raise InvalidInput(
+            f"{before.path} and {after.path} have no metric in common: {', '.join(before.metrics) or 'none'}, and "
+            f"{', '.join(after.metrics) or 'none'}" + ("" if metric is None else f"; asked for was {metric!r}")
+        )
+    is_looked_at = after.design.sequential or after.cases < after.design.cases
+    results = compare_metrics(
+        {name: scores[0][name] for name in names},
+        {name: scores[1][name] for name in names},
+        min_difference=min_difference,
+        confidence=confidence,
+        planned=after.design.cases if is_looked_at else None,
+        asked=digests[1].keys() if is_looked_at else None,
+    )
+    is_early = after.design.sequential and not after.missing  # the rest was not asked
+    gained, lost = _find_flips(scores[0][names[0]], scores[1][names[0]])
+    return EvalComparison(
+        before.path,
+        after.path,
+        {name: _make_verdict(name, one) for name, one in results.items()},
+        gained,
+        lost,
+        changed,
+        sorted(
+            digests[1].keys() - digests[0].keys() | (set[str]() if is_early else digests[0].keys() - digests[1].keys())
+        ),
+        _compare_totals(before, after, paired, "cost", confidence),
+        _compare_totals(before, after, paired, "seconds", confidence),
+        min_difference,
+        confidence,
+    )
+
+
+def _differ(old: str, new: str) -> bool:
+    return bool(old and new and old != new)  # a case whose target has failed has no digest
+
+
+def _choose_scores(report: EvalReport, cases: set[str], metric: str | None) -> dict[str, dict[str, list[float]]]:
+    return {
+        name: {case: runs for case, runs in scores.items() if case in cases}
+        for name, scores in report.scores.items()
+        if metric in (None, name)
+    }
+
+
+def _find_flips(old: Mapping[str, list[float]], new: Mapping[str, list[float]]) -> tuple[list[str], list[str]]:
+    """Return the cases that are better, and those that are worse, than before."""
+    moves = {case: sum(new[case]) / len(new[case]) - sum(old[case]) / len(old[case]) for case in old if case in new}
+    return sorted(case for case, move in moves.items() if move > 0), sorted(
+        case for case, move in moves.items() if move < 0
+    )
+
+
+def _make_verdict(name: str, one: PairedResult) -> Verdict:
+    return Verdict(
+        name, one.verdict, one.old, one.new, one.difference, one.low, one.high, one.cases, one.more_cases, one.looks
+    )
+
+
+def _compare_totals(
+    old: EvalReport, new: EvalReport, cases: set[str], what: Literal["cost", "seconds"], confidence: float
+) -> Interval | None:
+    totals: list[dict[str, float]] = []
+    for report in (old, new):
+        total: dict[str, float] = {}
+        for row in report.rows:
+            amount = getattr(row["answer"], what)
+            if row["case"] in cases and amount is not None:
+                total[row["case"]] = total.get(row["case"], 0.0) + float(amount)
+        totals.append(total)
+    shared = totals[0].keys() & totals[1].keys()
+    if not shared:
+        return None
+    return measure_ratio(
+        {case: totals[0][case] for case in shared}, {case: totals[1][case] for case in shared}, confidence
+    )

@@ -1,0 +1,123 @@
+"""The two files of an evaluation: answers, and beside them scores. What stands in a line, and which failures are final.
+
+A failure of the server is no failure of the answer. What the target itself has done wrong counts as a wrong answer, and is
+not asked again: to ask until it passes would be a lie. Whatever else fails leaves a case without an answer, and the next run
+asks again.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import hocket.errors
+from hocket.batch import BatchRow, read_batch
+from hocket.errors import HocketError, InvalidInput
+from hocket.evaluation.answer import Answer, read_answer, write_answer, write_input
+from hocket.evaluation.cases import Case, find_digest
+
+__all__ = ["AnswerLine", "Design", "find_scores_path", "is_final", "name_run", "read_lines", "write_line"]
+
+_FAULTS_OF_ANSWERS = frozenset(
+    {
+        "ContentFiltered",
+        "ContextLengthExceeded",
+        "EmptyResponse",
+        "InvalidReply",
+        "LimitReached",
+        "OutputParserException",
+        "ToolException",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a run was planned: so many cases, each so often, and whether it was looked at on the way."""
+
+    cases: int
+    repeats: int = 1
+    sequential: bool = False
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """One run of a case, as its line says.
+
+    Attributes:
+        answer: None: there is none, since something else than the target has failed.
+        error: what has failed.
+    """
+
+    case: str
+    run: int
+    digest: str = ""
+    input: Any = None
+    expected: Any = None
+    metadata: Mapping[str, Any] | None = None
+    design: Design | None = None
+    answer: Answer | None = None
+    error: str | None = None
+
+
+def find_scores_path(out: str | os.PathLike[str]) -> str:
+    """Return the path of the scores beside that of the answers: ``new.scores.jsonl`` beside ``new.jsonl``."""
+    root, ending = os.path.splitext(os.fspath(out))
+    return f"{root}.scores{ending or '.jsonl'}"
+
+
+def name_run(case: str, run: int) -> str:
+    """Return the id of a line: ``case#run``."""
+    return f"{case}#{run}"
+
+
+def is_final(row: BatchRow) -> bool:
+    """Whether a row has failed by the target's own fault, so that it is not asked again."""
+    kind = "" if row.error is None else row.error["type"]
+    known = getattr(hocket.errors, kind, None)
+    is_ours = isinstance(known, type) and issubclass(cast("type[object]", known), HocketError)
+    return kind in _FAULTS_OF_ANSWERS or not is_ours
+
+
+def write_line(case: Case, run: int, design: Design, result: object, seconds: float | None) -> dict[str, Any]:
+    """Return what stands in the line of an answer."""
+    return {
+        "case": case.id,
+        "digest": find_digest(case),
+        "run": run,
+        "input": write_input(case.input),
+        "expected": write_input(case.expected),
+        "metadata": write_input(dict(case.metadata)),
+        "design": vars(design),
+        "seconds": seconds,
+        "answer": write_answer(result),
+    }
+
+
+def read_lines(out: str | os.PathLike[str]) -> Iterator[AnswerLine]:
+    """Yield the lines of a run in the order of its cases.
+
+    Raises:
+        InvalidInput: there is no run, or the file is none of an evaluation.
+    """
+    name = os.fspath(out)
+    if not os.path.exists(name):
+        raise InvalidInput(f"there is no run at {name}; give the file of answers that an evaluation has written")
+    for row in sorted(read_batch(name), key=lambda row: row.row):
+        yield _read_line(row, name)
+
+
+def _read_line(row: BatchRow, name: str) -> AnswerLine:
+    case, _, run = str(row.id).rpartition("#")
+    facts: dict[str, Any] = {"usage": row.usage, "cost": row.cost}
+    try:
+        if row.error is not None:
+            error = f"{row.error['type']}: {row.error['message']}"
+            answer = Answer(error=error, **facts) if is_final(row) else None
+            return AnswerLine(case, int(run), answer=answer, error=error)
+        data = cast("dict[str, Any]", row.output)
+        answer = read_answer(data["answer"], seconds=data["seconds"], **facts)
+        fields = {key: data[key] for key in ("digest", "input", "expected", "metadata")}
+        return AnswerLine(case, int(run), **fields, design=Design(**data["design"]), answer=answer)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} is no file of an evaluation: row {row.row} is no answer to a case") from error

@@ -1,0 +1,213 @@
+"""What a run has come to, computed from its two files alone: metrics with intervals, what is missing, and the bill."""
+
+import math
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Any, cast
+
+from hocket.batch import read_batch
+from hocket.errors import InvalidInput
+from hocket.evaluation.files import AnswerLine, Design, find_scores_path, name_run, read_lines
+from hocket.evaluation.statistics import estimate_mean
+from hocket.evaluation.table import write_report
+from hocket.messages import UsageMetadata, add_usage
+from hocket.messages.html import write_text
+from hocket.prices.money import EXACT, trim_amount
+
+if TYPE_CHECKING:
+    from hocket.evaluation.compare import EvalComparison
+
+__all__ = ["EvalReport", "Metric", "read_report"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What a scorer says of a run.
+
+    Attributes:
+        name: of the scorer.
+        mean: over cases, each with the mean of its runs, from 0 to 1.
+        low, high: the interval of that, for cases like these.
+        cases, runs: that have a score.
+        flaky: ids of cases whose runs disagree.
+    """
+
+    name: str
+    mean: float
+    low: float
+    high: float
+    cases: int
+    runs: int
+    flaky: list[str]
+
+
+@dataclass
+class EvalReport:
+    """What a run has come to.
+
+    Attributes:
+        path: of the answers.
+        metrics: by their names; ``report["exact"]`` is one.
+        design: how it was planned.
+        cases: that are answered.
+        missing: answers that are not there, since something else than the target has failed; the next run asks again.
+        errors: answers that count as wrong, since the target has failed.
+        unscored: scores that are not there, since a scorer has failed; the next run scores again.
+        usage: tokens of the target. cost: in US dollars. judge_cost: of scorers that ask models. None: not known.
+        seconds: that an answer took, the median. seconds_p95: all but one in twenty took less. None: not known.
+        stopped: what has ended the run early, such as `BudgetExceeded`; None: nothing.
+        comparison: with the ``baseline``, by the metric that decides.
+        rows: for each answer, as a dict: ``case``, ``run``, ``input``, ``expected``, ``metadata``, ``answer``, ``error``,
+            and by metric ``scores`` and ``reasons``.
+    """
+
+    path: str
+    metrics: dict[str, Metric]
+    design: Design
+    cases: int = 0
+    missing: int = 0
+    errors: int = 0
+    unscored: int = 0
+    usage: UsageMetadata | None = None
+    cost: Decimal | None = None
+    judge_cost: Decimal | None = None
+    seconds: float | None = None
+    seconds_p95: float | None = None
+    stopped: Exception | None = None
+    comparison: "EvalComparison | None" = None
+    rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]], repr=False)
+
+    def __getitem__(self, metric: str) -> Metric:
+        if metric not in self.metrics:
+            raise KeyError(f"{metric!r}: {self.path} has the metrics {', '.join(self.metrics) or 'none'}")
+        return self.metrics[metric]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each case has all its answers and scores, or the run stopped since its verdict was certain."""
+        is_certain = self.comparison is not None and self.comparison.verdict != "not decided"
+        return not (self.missing or self.unscored) and (is_certain or self.cases >= self.design.cases)
+
+    @property
+    def scores(self) -> dict[str, dict[str, list[float]]]:
+        """The scores by metric and case, those of a case's runs in order."""
+        found: dict[str, dict[str, list[float]]] = {name: {} for name in self.metrics}
+        for row in self.rows:
+            for name, value in row["scores"].items():
+                if value is not None:
+                    found[name].setdefault(row["case"], []).append(value)
+        return found
+
+    def asdict(self) -> dict[str, Any]:
+        """Return the report as JSON data, without its rows."""
+        data = {name: value for name, value in vars(self).items() if name not in ("rows", "comparison", "stopped")}
+        return {
+            **data,
+            "metrics": {name: asdict(one) for name, one in self.metrics.items()},
+            "design": vars(self.design),
+            "cost": _write_amount(self.cost),
+            "judge_cost": _write_amount(self.judge_cost),
+            "stopped": None if self.stopped is None else f"{type(self.stopped).__name__}: {self.stopped}",
+            "comparison": None if self.comparison is None else self.comparison.asdict(),
+            "is_complete": self.is_complete,
+        }
+
+    def __str__(self) -> str:
+        return write_report(self)
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it."""
+        return write_text(str(self))
+
+
+def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> EvalReport:
+    """Return what a run has come to, from its files alone: nothing is asked.
+
+    Raises:
+        InvalidInput: there is no run, its file is none of an evaluation, or ``confidence`` is not in (0, 1).
+        OSError: a file cannot be read.
+    """
+    lines = list(read_lines(out))
+    names, scores, judge_cost = _read_scores(find_scores_path(out))
+    rows = [_make_row(line, names, scores) for line in lines if line.answer is not None]
+    metrics: dict[str, Metric] = {}
+    report = EvalReport(os.fspath(out), metrics, _find_design(lines), rows=rows, judge_cost=judge_cost)
+    report.cases = len({row["case"] for row in rows})
+    report.missing = sum(line.answer is None for line in lines)
+    report.errors = sum(row["error"] is not None for row in rows)
+    report.unscored = sum(name not in row["scores"] for row in rows for name in names)
+    report.cost = _add_costs([line.answer.cost for line in lines if line.answer is not None])
+    for line in lines:
+        if line.answer is not None and line.answer.usage is not None:
+            report.usage = add_usage(report.usage, line.answer.usage)
+    took = sorted(line.answer.seconds for line in lines if line.answer is not None and line.answer.seconds is not None)
+    if took:
+        report.seconds, report.seconds_p95 = statistics.median(took), took[math.ceil(0.95 * len(took)) - 1]
+    metrics.update({name: metric for name in names if (metric := _measure(name, rows, confidence)) is not None})
+    return report
+
+
+def _read_scores(path: str) -> tuple[list[str], dict[str, dict[str, Any]], Decimal | None]:
+    """Return the names of the metrics, the scores by line and metric, and what they have cost."""
+    if not os.path.exists(path):
+        return [], {}, None
+    names: dict[str, None] = {}
+    scores: dict[str, dict[str, Any]] = {}
+    costs: list[Decimal | None] = []
+    for row in sorted(read_batch(path), key=lambda row: row.row):
+        name = str(row.id).rpartition("/")[2]
+        names[name] = None
+        costs.append(row.cost)
+        if row.error is None:
+            data = cast("dict[str, Any]", row.output)
+            scores.setdefault(name_run(data["case"], data["run"]), {})[name] = (data["value"], data["reason"])
+    return [*names], scores, _add_costs(costs)
+
+
+def _make_row(line: AnswerLine, names: Sequence[str], scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    found = scores.get(name_run(line.case, line.run), {})
+    data = {name: value for name, value in vars(line).items() if name not in ("design", "error")}
+    assert line.answer is not None
+    return {
+        **data,
+        "error": line.answer.error,
+        "scores": {name: found[name][0] for name in names if name in found},
+        "reasons": {name: found[name][1] for name in names if name in found and found[name][1]},
+    }
+
+
+def _measure(name: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> Metric | None:
+    cases: dict[str, list[float]] = {}
+    for row in rows:
+        value = row["scores"].get(name)
+        if value is not None:
+            cases.setdefault(row["case"], []).append(value)
+    if not cases:
+        return None
+    interval = estimate_mean(list(cases.values()), confidence)
+    flaky = sorted(case for case, values in cases.items() if len(set(values)) > 1)
+    runs = sum(map(len, cases.values()))
+    return Metric(name, interval.value, interval.low, interval.high, len(cases), runs, flaky)
+
+
+def _find_design(lines: Sequence[AnswerLine]) -> Design:
+    """Return how the run was planned, as its latest line knows: cases may have been put behind the first ones."""
+    designs = [line.design for line in lines if line.design is not None]
+    if designs:
+        return max(designs, key=lambda design: design.cases)
+    if not lines:
+        raise InvalidInput("the run has no line yet")
+    return Design(len({line.case for line in lines}), max(line.run for line in lines) + 1)
+
+
+def _add_costs(costs: Sequence[Decimal | None]) -> Decimal | None:
+    """Return what several have cost; None: of one nobody knows it."""
+    with localcontext(EXACT):
+        return None if None in costs else trim_amount(sum((one for one in costs if one is not None), Decimal(0)))
+
+
+def _write_amount(amount: Decimal | None) -> str | None:
+    return None if amount is None else format(amount, "f")

@@ -1,0 +1,199 @@
+"""An evaluation: two bulk runs, of answers and of their scores, and looks at both until the verdict is certain."""
+
+import os
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final
+
+from hocket._runtime.sync_twin import sync_function
+from hocket.batch import arun_batch
+from hocket.batch.progress import Progress
+from hocket.batch.report import BatchReport
+from hocket.batch.route import Via
+from hocket.errors import InvalidInput
+from hocket.evaluation.cases import Case, CaseLike, make_cases
+from hocket.evaluation.compare import compare
+from hocket.evaluation.files import (
+    AnswerLine,
+    Design,
+    find_scores_path,
+    is_final,
+    name_run,
+    read_lines,
+    write_line,
+)
+from hocket.evaluation.report import EvalReport, read_report
+from hocket.evaluation.scorer import Scorer, apply_scorer, check_scorers
+from hocket.evaluation.statistics import order_cases, plan_looks
+from hocket.runnables import RunnableLambda, RunnablePassthrough
+from hocket.runnables.base import AnyRunnable
+from hocket.runnables.coercion import coerce_to_runnable
+
+__all__ = ["aevaluate", "evaluate"]
+
+Row = dict[str, Any]
+
+
+async def aevaluate(
+    target: AnyRunnable | Callable[..., Any] | None,
+    cases: "str | os.PathLike[str] | Iterable[CaseLike]",
+    scorers: Sequence[Scorer],
+    out: str | os.PathLike[str],
+    *,
+    repeats: int = 1,
+    baseline: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
+    min_difference: float = 0.05,
+    confidence: float = 0.95,
+    max_concurrency: int = 100,
+    version: str | None = None,
+    via: Via = "live",
+    retry_via: Via | None = None,
+    wait: float | None = None,
+    progress: Progress | None = None,
+) -> EvalReport:
+    """Ask a target for each case, score its answers, and say what they come to, with intervals.
+
+    Answers are written into ``out``, scores beside it (``new.scores.jsonl`` for ``new.jsonl``), both by `arun_batch`: a run
+    that was killed goes on when it is called again, and no answer and no judge is paid for twice. With a ``baseline``, an
+    earlier run of the same cases, both are compared after each tenth of the cases, and the run stops as soon as the verdict
+    is certain.
+
+    Args:
+        target: a model, a chain, an agent, a retriever, or a function of the input, async or not. None: the answers are in
+            the cases' ``metadata["output"]``.
+        cases: a file (`read_cases`), or cases, tuples of input and expectation, or mappings.
+        scorers: functions of an `Answer` and a `Case`, such as `exact` or `judge`.
+        out: the path of the answers.
+        repeats: how often each case is asked.
+        baseline: the answers of the run to compare with.
+        metric: the one that decides when to stop; None: the first scorer's.
+        min_difference: the least difference that matters, in (0, 1).
+        confidence: of intervals and verdicts, in (0, 1).
+        max_concurrency, version, via, retry_via, wait, progress: see `arun_batch`. ``version`` stands for the target.
+
+    Raises:
+        InvalidInput: an argument cannot be used: no case, two equal ids, no scorer, a ``baseline`` that is no run.
+        ResumeMismatch: ``out`` is of another target, of other cases or of another number of repeats.
+        TooManyFailures, HocketError: see `arun_batch`.
+    """
+    if repeats < 1:
+        raise InvalidInput(f"repeats is {repeats}; it must be 1 or more")
+    named = check_scorers(scorers)
+    decisive = next(iter(named)) if metric is None else metric
+    if decisive not in named:
+        raise InvalidInput(f"metric is {metric!r}, and no scorer is called so; the scorers are {', '.join(named)}")
+    known = {case.id: case for case in make_cases(cases)}
+    if baseline is not None:
+        read_report(baseline)  # before anything is asked
+        known = {id: known[id] for id in order_cases(known)}
+    evaluation = _Evaluation(target, known, named, out, Design(len(known), repeats, baseline is not None))
+    options: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": progress}
+    sent: dict[str, Any] = {"version": version, "via": via, "retry_via": retry_via, "wait": wait}
+    for look in (len(known),) if baseline is None else plan_looks(len(known)):
+        batch = await evaluation.ask(look, **options, **sent)
+        await evaluation.score(max_concurrency=max_concurrency)
+        report = read_report(out, confidence=confidence)
+        report.stopped = batch.stopped
+        if baseline is not None:
+            report.comparison = compare(
+                baseline, report, metric=decisive, min_difference=min_difference, confidence=confidence
+            )
+            if report.comparison[decisive].verdict != "not decided":
+                break
+        if batch.stopped is not None:
+            break
+    return report
+
+
+evaluate: Final = sync_function(aevaluate)
+"""`aevaluate`, from sync code. Ctrl-C cancels it; the files can be gone on with."""
+
+
+class _Evaluation:
+    """What is asked and scored, in as many parts as there are looks."""
+
+    def __init__(
+        self,
+        target: object,
+        cases: dict[str, Case],
+        scorers: dict[str, Scorer],
+        out: str | os.PathLike[str],
+        design: Design,
+    ) -> None:
+        self._is_given = target is None
+        self._target: AnyRunnable = RunnablePassthrough() if target is None else coerce_to_runnable(target)
+        self._cases = cases
+        self._scorers = scorers
+        self._out = out
+        self._design = design
+
+    def ask(self, count: int, *, version: str | None, **options: Any) -> Awaitable[BatchReport]:
+        """Ask for the first cases, as far as they are not answered."""
+        rows = [
+            {
+                "id": name_run(id, run),
+                "run": run,
+                "case": id,
+                "input": case.input,
+                "rest": [case.expected, case.metadata],
+            }
+            for id, case in [*self._cases.items()][:count]
+            for run in range(self._design.repeats)
+        ]
+        is_live = options.get("via") == "live"
+
+        def write(row: Row, result: object, seconds: float) -> dict[str, Any]:
+            return write_line(self._cases[row["case"]], row["run"], self._design, result, seconds if is_live else None)
+
+        return arun_batch(
+            self._target,
+            rows,
+            self._out,
+            id="id",
+            input=self._read_input,
+            write=write,
+            retry_failed=lambda row: not is_final(row),
+            version="outputs" if self._is_given else version,
+            **options,
+        )
+
+    def _read_input(self, row: Row) -> object:
+        if not self._is_given:
+            return row["input"]
+        metadata = self._cases[row["case"]].metadata
+        if "output" not in metadata:
+            raise InvalidInput(f'the case {row["case"]!r} has no "output", and there is no target that could be asked')
+        return metadata["output"]
+
+    async def score(self, **options: Any) -> None:
+        """Score what is answered, as far as it is not scored."""
+        lines = {name_run(line.case, line.run): line for line in read_lines(self._out) if line.case in self._cases}
+        rows = [  # each in its place, also where there is no answer yet: a row is known again by its place
+            {"id": f"{id}/{name}", "of": id, "metric": name, "answer": zlib.crc32(repr(line.answer).encode())}
+            for id, line in lines.items()
+            for name in self._scorers
+        ]
+
+        async def score(row: Row) -> dict[str, Any]:
+            line: AnswerLine = lines[row["of"]]
+            answer = line.answer
+            if answer is None:
+                raise InvalidInput(f"{row['of']} has no answer yet")
+            data = {"case": line.case, "run": line.run, "metric": row["metric"]}
+            if answer.error is not None:
+                return {**data, "value": 0.0, "reason": answer.error}
+            said = await apply_scorer(self._scorers[row["metric"]], answer, self._cases[line.case])
+            return {**data, "value": said.value, "reason": said.reason}
+
+        version = ", ".join(f"{name} {getattr(one, 'version', '')}".strip() for name, one in self._scorers.items())
+        await arun_batch(
+            RunnableLambda(score),
+            rows,
+            find_scores_path(self._out),
+            id="id",
+            version=version,
+            on_mismatch="redo",
+            max_consecutive_failures=None,
+            **options,
+        )
