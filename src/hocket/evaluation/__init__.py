@@ -14,7 +14,7 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.evaluation.answer import Answer, FoundDocument
     from hocket.evaluation.cases import Case, CaseLike, make_cases, read_cases
-    from hocket.evaluation.compare import EvalComparison, Verdict, compare
+    from hocket.evaluation.comparison import EvalComparison, Verdict, compare
     from hocket.evaluation.files import Design
     from hocket.evaluation.report import EvalReport, Metric, read_report
     from hocket.evaluation.run import aevaluate, evaluate
@@ -45,7 +45,7 @@ __getattr__: Loader = loader(
     {
         "answer": "Answer FoundDocument",
         "cases": "Case CaseLike make_cases read_cases",
-        "compare": "EvalComparison Verdict compare",
+        "comparison": "EvalComparison Verdict compare",
         "files": "Design",
         "report": "EvalReport Metric read_report",
         "run": "aevaluate evaluate",

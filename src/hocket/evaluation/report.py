@@ -18,7 +18,7 @@ from hocket.messages.html import write_text
 from hocket.prices.money import EXACT, trim_amount
 
 if TYPE_CHECKING:
-    from hocket.evaluation.compare import EvalComparison
+    from hocket.evaluation.comparison import EvalComparison
 
 __all__ = ["EvalReport", "Metric", "read_report"]
 

@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
 from hocket.batch import arun_batch
 from hocket.batch.progress import Progress
@@ -12,7 +13,7 @@ from hocket.batch.report import BatchReport
 from hocket.batch.route import Via
 from hocket.errors import InvalidInput
 from hocket.evaluation.cases import Case, CaseLike, make_cases
-from hocket.evaluation.compare import compare
+from hocket.evaluation.comparison import compare
 from hocket.evaluation.files import (
     AnswerLine,
     Design,
@@ -25,6 +26,7 @@ from hocket.evaluation.files import (
 from hocket.evaluation.report import EvalReport, read_report
 from hocket.evaluation.scorer import Scorer, apply_scorer, check_scorers
 from hocket.evaluation.statistics import order_cases, plan_looks
+from hocket.evaluation.statistics.intervals import check_confidence
 from hocket.runnables import RunnableLambda, RunnablePassthrough
 from hocket.runnables.base import AnyRunnable
 from hocket.runnables.coercion import coerce_to_runnable
@@ -83,9 +85,10 @@ async def aevaluate(
     decisive = next(iter(named)) if metric is None else metric
     if decisive not in named:
         raise InvalidInput(f"metric is {metric!r}, and no scorer is called so; the scorers are {', '.join(named)}")
-    known = {case.id: case for case in make_cases(cases)}
+    check_confidence(confidence)
+    known = {case.id: case for case in await ASYNC.call_sync(make_cases, cases)}
     if baseline is not None:
-        read_report(baseline)  # before anything is asked
+        await ASYNC.call_sync(read_report, baseline)  # before anything is asked
         known = {id: known[id] for id in order_cases(known)}
     evaluation = _Evaluation(target, known, named, out, Design(len(known), repeats, baseline is not None))
     options: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": progress}
@@ -93,11 +96,11 @@ async def aevaluate(
     for look in (len(known),) if baseline is None else plan_looks(len(known)):
         batch = await evaluation.ask(look, **options, **sent)
         await evaluation.score(max_concurrency=max_concurrency)
-        report = read_report(out, confidence=confidence)
+        report = await ASYNC.call_sync(read_report, out, confidence=confidence)
         report.stopped = batch.stopped
         if baseline is not None:
-            report.comparison = compare(
-                baseline, report, metric=decisive, min_difference=min_difference, confidence=confidence
+            report.comparison = await ASYNC.call_sync(
+                compare, baseline, report, metric=decisive, min_difference=min_difference, confidence=confidence
             )
             if report.comparison[decisive].verdict != "not decided":
                 break
@@ -168,7 +171,8 @@ class _Evaluation:
 
     async def score(self, **options: Any) -> None:
         """Score what is answered, as far as it is not scored."""
-        lines = {name_run(line.case, line.run): line for line in read_lines(self._out) if line.case in self._cases}
+        known = await ASYNC.call_sync(lambda: [*read_lines(self._out)])
+        lines = {name_run(line.case, line.run): line for line in known if line.case in self._cases}
         rows = [  # each in its place, also where there is no answer yet: a row is known again by its place
             {"id": f"{id}/{name}", "of": id, "metric": name, "answer": zlib.crc32(repr(line.answer).encode())}
             for id, line in lines.items()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hocket.evaluation.compare import EvalComparison, Verdict
+    from hocket.evaluation.comparison import EvalComparison, Verdict
     from hocket.evaluation.report import EvalReport
     from hocket.evaluation.statistics import Interval
 

@@ -1,0 +1,264 @@
+"""An evaluation runs, goes on, and stops: what is asked, what is scored, and what is never paid for twice."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn, create_agent
+from hocket.batch import ResumeMismatch, TooManyFailures
+from hocket.budgets import spending
+from hocket.documents import Document
+from hocket.errors import BudgetExceeded, InvalidInput, InvalidReply, ProviderUnavailable
+from hocket.evaluation import Answer, Case, Score, aevaluate, compare, evaluate, read_report
+from hocket.evaluation.scorer import NamedScorer
+from hocket.runnables import RunnableLambda
+from tests.kit.models import hook_model, tool_model
+
+USED: Any = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
+CASES = [(f"q{number}", f"a{number}") for number in range(12)]
+
+
+def right(answer: Answer, case: Case) -> bool:
+    return answer.text == case.expected
+
+
+class Target:
+    """Answers right, but for the questions that it does not know; fails, as long as it is told to."""
+
+    def __init__(self, *unknown: str) -> None:
+        self.unknown = set(unknown)
+        self.failures: dict[str, Exception] = {}
+        self.asked = Counter[str]()
+
+    async def __call__(self, question: str) -> str:
+        self.asked[question] += 1
+        if question in self.failures:
+            raise self.failures[question]
+        return "no" if question in self.unknown else f"a{question[1:]}"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "new.jsonl"
+
+
+async def run(target: Any, out: Path, cases: Any = CASES, scorers: Any = (right,), **options: Any) -> Any:
+    return await aevaluate(target, cases, scorers, out, version="1", **options)
+
+
+@pytest.mark.both_loops
+async def test_a_run_and_its_report(out: Path) -> None:
+    target = Target("q1", "q2", "q3")
+    report = await run(target, out, repeats=2)
+    assert set(target.asked.values()) == {2}
+    metric = report["right"]
+    assert (metric.mean, metric.cases, metric.runs, metric.flaky) == (0.75, 12, 24, [])
+    assert metric.low < 0.75 < metric.high
+    assert (report.cases, report.missing, report.errors, report.unscored, report.is_complete) == (12, 0, 0, 0, True)
+    assert report.seconds is not None and report.seconds_p95 is not None
+    assert (await to_thread.run_sync(read_report, out)).asdict() == report.asdict()
+    assert json.loads(json.dumps(report.asdict()))["metrics"]["right"]["mean"] == 0.75
+    assert "right  " in str(report) and "75.0%" in str(report) and "75.0%" in report._repr_html_()
+    assert (await to_thread.run_sync(lambda: read_report(out, confidence=0.5)))["right"].low > metric.low
+
+
+def test_the_sync_face(out: Path) -> None:
+    assert evaluate(lambda question: f"a{question[1:]}", CASES, [right], out)["right"].mean == 1
+
+
+async def test_a_run_goes_on_where_it_was(out: Path) -> None:
+    """Killed while it asks, or while it scores: nothing is asked twice, and the report is the same, field by field."""
+    whole = await run(Target("q1"), out.with_name("whole.jsonl"))
+    target = Target("q1")
+    judged = Counter[str]()
+
+    async def judge(answer: Answer, case: Case) -> bool:
+        judged[case.id] += 1
+        if sum(judged.values()) == 4:
+            scope.cancel()
+            await anyio.sleep(1)
+        return right(answer, case)
+
+    judge.__name__ = "right"
+
+    async def cut(question: str) -> str:
+        reply = await target(question)
+        if sum(target.asked.values()) == 5:
+            scope.cancel()
+            await anyio.sleep(1)
+        return reply
+
+    for _ in range(3):
+        with anyio.CancelScope() as scope:
+            report = await run(cut, out, scorers=[judge], max_concurrency=1)
+    assert max(target.asked.values()) == 2 and sum(target.asked.values()) == 13  # the one that was under way
+    assert max(judged.values()) == 2 and sum(judged.values()) == 13
+    timeless = [{**one.asdict(), "path": "", "seconds": 0, "seconds_p95": 0} for one in (whole, report)]
+    assert timeless[0] == timeless[1]
+
+
+async def test_a_failure_of_the_server_is_no_failure_of_the_answer(out: Path) -> None:
+    """It is missing, and asked again; what the target itself has done wrong counts, and is not."""
+    target = Target()
+    target.failures = {
+        "q1": ProviderUnavailable("down"),
+        "q2": InvalidReply("no JSON"),
+        "q3": ZeroDivisionError("a bug"),
+    }
+    report = await run(target, out)
+    assert (report.cases, report.missing, report.errors) == (11, 1, 2)
+    assert report["right"].mean == pytest.approx(9 / 11) and not report.is_complete
+    assert "without an answer" in str(report) and "the target has failed" in str(report)
+    target.failures = {}
+    report = await run(target, out)
+    assert target.asked["q1"] == 2 and target.asked["q2"] == target.asked["q3"] == 1
+    assert (report.missing, report.errors, report["right"].mean) == (0, 2, pytest.approx(10 / 12))
+    errors = [row["error"] for row in report.rows if row["error"]]
+    assert errors == ["InvalidReply: no JSON", "ZeroDivisionError: a bug"]
+
+
+async def test_a_target_with_a_bug_ends_the_run(out: Path) -> None:
+    with pytest.raises(TooManyFailures):
+        await run(lambda question: 1 / 0, out, [(f"q{number}", "") for number in range(150)])
+
+
+async def test_a_scorer_that_fails_counts_nothing(out: Path) -> None:
+    """The row has no score of it, and is scored again by the next run."""
+    broken = True
+
+    def picky(answer: Answer, case: Case) -> Any:
+        if broken and case.input == "q1":
+            raise KeyError("mine")
+        return 7 if broken and case.input == "q2" else Score(None) if case.input == "q3" else Score(0.5, "so so")
+
+    target = Target()
+    report = await run(target, out, scorers=[right, picky])
+    assert (report.unscored, report["picky"].cases, report["right"].cases) == (2, 9, 12)
+    assert report["picky"].mean == 0.5 and "scores missing" in str(report)
+    broken = False
+    report = await run(target, out, scorers=[right, picky])
+    assert (report.unscored, report["picky"].cases) == (0, 11) and set(target.asked.values()) == {1}
+    assert report.rows[0]["reasons"] == {"picky": "so so"}
+
+
+async def test_other_scorers_ask_no_target(out: Path) -> None:
+    target = Target("q1")
+    await run(target, out)
+    loose = NamedScorer("loose", lambda answer, case: True)
+    report = await run(target, out, scorers=[right, loose])
+    assert (report["right"].cases, report["loose"].mean) == (12, 1) and set(target.asked.values()) == {1}
+    strict = NamedScorer("loose", lambda answer, case: False, "a new rubric")
+    assert (await run(target, out, scorers=[strict]))["loose"].mean == 0
+    assert set(target.asked.values()) == {1}
+
+
+async def test_more_cases_behind_the_old_ones(out: Path) -> None:
+    target = Target()
+    await run(target, out)
+    report = await run(target, out, [*CASES, ("q12", "a12")])
+    assert (report.cases, report.design.cases) == (13, 13) and set(target.asked.values()) == {1}
+    for cases, options in (([("q12", "a12"), *CASES], {}), (CASES, {"repeats": 2}), ([("q0", "changed")], {})):
+        with pytest.raises(ResumeMismatch):
+            await run(target, out, cases, **options)
+    with pytest.raises(ResumeMismatch):
+        await aevaluate(target, CASES, [right], out, version="another target")
+    assert set(target.asked.values()) == {1}
+
+
+async def test_a_budget_that_is_used_up(out: Path) -> None:
+    model = ScriptedChatModel(script=[Turn(text="a0", usage=USED)] * 12).bind(max_tokens=5)
+    with spending(tokens=200):
+        report = await run(model, out, max_concurrency=1)
+    assert isinstance(report.stopped, BudgetExceeded) and 0 < report.cases < 12 and "stopped by" in str(report)
+    assert (await run(model, out)).cases == 12
+
+
+async def test_outputs_that_are_there(out: Path) -> None:
+    """Without a target the cases have their answers: logs of production."""
+    cases = [
+        {"input": "q", "expected": "a", "output": "a", "id": 1},
+        {"input": "q", "expected": "a", "output": "b", "id": 2},
+    ]
+    assert (await run(None, out, cases))["right"].mean == 0.5
+    report = await run(None, out.with_name("other.jsonl"), CASES)
+    assert report.missing == 12
+
+
+async def test_what_scorers_are_given(out: Path) -> None:
+    """The same shape for models, agents, retrievers and chains."""
+    seen: list[Answer] = []
+
+    def look(answer: Answer, case: Case) -> bool:
+        seen.append(answer)
+        return True
+
+    calls = [{"name": "search", "args": {"word": "x"}, "id": "1", "type": "tool_call"}]
+
+    def search(word: str) -> str:
+        """Search."""
+        return "found"
+
+    def answer(call: Any) -> Any:
+        return "done" if call.input[-1].type == "tool" else AIMessage("", tool_calls=calls)
+
+    document = Document("text", metadata={"source": "a.txt"}, id="d1")
+    for number, target in enumerate(
+        [
+            hook_model(AIMessage("hi", tool_calls=calls, usage_metadata=USED)),
+            create_agent(tool_model(answer), [search]),
+            RunnableLambda(lambda question: [document]),
+            RunnableLambda(lambda question: {"answer": "yes [1]", "context": [document], "unsupported": [2]}),
+            RunnableLambda(lambda question: {"city": "Lima", "people": 10}),
+        ]
+    ):
+        await run(target, out.with_name(f"{number}.jsonl"), [([HumanMessage("q")], None)], [look])
+    model, agent, retriever, chain, data = seen
+    wanted = [{"name": "search", "args": {"word": "x"}}]
+    assert (model.text, model.calls) == ("hi", wanted) and (agent.text, agent.calls) == ("done", wanted)
+    for found in (retriever, chain):
+        [one] = found.documents
+        assert (one.id, one.source, one.text) == ("d1", "a.txt", "text")
+    assert (chain.text, chain.unsupported, chain.output) == ("yes [1]", [2], {"answer": "yes [1]"})
+    assert json.loads(data.text) == data.output == {"city": "Lima", "people": 10}
+    assert model.seconds is not None and model.usage == USED
+
+
+async def test_it_stops_as_soon_as_the_verdict_is_certain(out: Path) -> None:
+    cases = [(f"q{number}", f"a{number}") for number in range(100)]
+    baseline = out.with_name("old.jsonl")
+    await run(Target(*(f"q{number}" for number in range(60))), baseline, cases)
+    target = Target()
+    report = await run(target, out, cases, baseline=baseline)
+    assert report.comparison is not None and report.comparison.verdict == "better" and report.is_complete
+    assert 20 <= report.cases == sum(target.asked.values()) <= 40
+    assert "certain before the end" in str(report)
+    again = await to_thread.run_sync(compare, baseline, out)
+    assert again["right"] == report.comparison["right"] and not again.unpaired  # peeking costs nothing
+    same = await run(
+        Target(*(f"q{number}" for number in range(60))), out.with_name("same.jsonl"), cases, baseline=baseline
+    )
+    assert same.comparison is not None and same.comparison.verdict == "same" and same.cases > 40
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"repeats": 0}, "repeats is 0"),
+        ({"metric": "exact"}, "no scorer is called so; the scorers are right"),
+        ({"scorers": []}, "one at least"),
+        ({"scorers": [right, right]}, "two scorers are called 'right'"),
+        ({"scorers": [bool]}, "it is a function of an answer"),
+        ({"confidence": 1.5}, "confidence is 1.5"),
+        ({"baseline": "/nowhere.jsonl"}, "there is no run at /nowhere.jsonl"),
+    ],
+)
+async def test_arguments_that_are_of_no_use(out: Path, options: dict[str, Any], words: str) -> None:
+    target = Target()
+    with pytest.raises(InvalidInput, match=words):
+        await run(target, out, **options)
+    assert not target.asked
