@@ -5,7 +5,9 @@ not asked again: to ask until it passes would be a lie. Whatever else fails leav
 asks again.
 """
 
+import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,7 +16,7 @@ import hocket.errors
 from hocket.batch import BatchRow, read_batch
 from hocket.errors import HocketError, InvalidInput
 from hocket.evaluation.answer import Answer, read_answer, write_answer, write_input
-from hocket.evaluation.cases import Case, find_digest
+from hocket.evaluation.cases import Case
 
 __all__ = ["AnswerLine", "Design", "find_scores_path", "is_final", "name_run", "read_lines", "write_line"]
 
@@ -47,6 +49,7 @@ class AnswerLine:
     Attributes:
         answer: None: there is none, since something else than the target has failed.
         error: what has failed.
+        mark: a number of all that the line says, by which an answer that has changed is known.
     """
 
     case: str
@@ -58,6 +61,7 @@ class AnswerLine:
     design: Design | None = None
     answer: Answer | None = None
     error: str | None = None
+    mark: int = 0
 
 
 def find_scores_path(out: str | os.PathLike[str]) -> str:
@@ -79,12 +83,10 @@ def is_final(row: BatchRow) -> bool:
     return kind in _FAULTS_OF_ANSWERS or not is_ours
 
 
-def write_line(case: Case, run: int, design: Design, result: object, seconds: float | None) -> dict[str, Any]:
-    """Return what stands in the line of an answer."""
+def write_line(case: Case, digest: str, design: Design, result: object, seconds: float | None) -> dict[str, Any]:
+    """Return what stands in the line of an answer, beside its id."""
     return {
-        "case": case.id,
-        "digest": find_digest(case),
-        "run": run,
+        "digest": digest,
         "input": write_input(case.input),
         "expected": write_input(case.expected),
         "metadata": write_input(dict(case.metadata)),
@@ -110,14 +112,15 @@ def read_lines(out: str | os.PathLike[str]) -> Iterator[AnswerLine]:
 def _read_line(row: BatchRow, name: str) -> AnswerLine:
     case, _, run = str(row.id).rpartition("#")
     facts: dict[str, Any] = {"usage": row.usage, "cost": row.cost}
+    mark = zlib.crc32(json.dumps([row.output, row.error, row.usage, str(row.cost)]).encode())
     try:
         if row.error is not None:
             error = f"{row.error['type']}: {row.error['message']}"
             answer = Answer(error=error, **facts) if is_final(row) else None
-            return AnswerLine(case, int(run), answer=answer, error=error)
+            return AnswerLine(case, int(run), answer=answer, error=error, mark=mark)
         data = cast("dict[str, Any]", row.output)
         answer = read_answer(data["answer"], seconds=data["seconds"], **facts)
         fields = {key: data[key] for key in ("digest", "input", "expected", "metadata")}
-        return AnswerLine(case, int(run), **fields, design=Design(**data["design"]), answer=answer)
+        return AnswerLine(case, int(run), **fields, design=Design(**data["design"]), answer=answer, mark=mark)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidInput(f"{name} is no file of an evaluation: row {row.row} is no answer to a case") from error

@@ -20,7 +20,7 @@ from hocket.prices.money import EXACT, trim_amount
 if TYPE_CHECKING:
     from hocket.evaluation.comparison import EvalComparison
 
-__all__ = ["EvalReport", "Metric", "read_report"]
+__all__ = ["EvalReport", "Metric", "make_report", "read_report"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,11 @@ def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> Eva
         InvalidInput: there is no run, its file is none of an evaluation, or ``confidence`` is not in (0, 1).
         OSError: a file cannot be read.
     """
-    lines = list(read_lines(out))
+    return make_report(out, list(read_lines(out)), confidence)
+
+
+def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confidence: float) -> EvalReport:
+    """Return what a run has come to, whose answers have been read. See `read_report`."""
     names, scores, judge_cost = _read_scores(find_scores_path(out))
     rows = [_make_row(line, names, scores) for line in lines if line.answer is not None]
     metrics: dict[str, Metric] = {}
@@ -163,13 +167,13 @@ def _read_scores(path: str) -> tuple[list[str], dict[str, dict[str, Any]], Decim
         costs.append(row.cost)
         if row.error is None:
             data = cast("dict[str, Any]", row.output)
-            scores.setdefault(name_run(data["case"], data["run"]), {})[name] = (data["value"], data["reason"])
+            scores.setdefault(str(row.id).rpartition("/")[0], {})[name] = (data["value"], data["reason"])
     return [*names], scores, _add_costs(costs)
 
 
 def _make_row(line: AnswerLine, names: Sequence[str], scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     found = scores.get(name_run(line.case, line.run), {})
-    data = {name: value for name, value in vars(line).items() if name not in ("design", "error")}
+    data = {name: value for name, value in vars(line).items() if name not in ("design", "error", "mark")}
     assert line.answer is not None
     return {
         **data,

@@ -1,8 +1,9 @@
 """An evaluation: two bulk runs, of answers and of their scores, and looks at both until the verdict is certain."""
 
 import os
-import zlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Final
 
 from hocket._runtime.mode import ASYNC
@@ -12,7 +13,7 @@ from hocket.batch.progress import Progress
 from hocket.batch.report import BatchReport
 from hocket.batch.route import Via
 from hocket.errors import InvalidInput
-from hocket.evaluation.cases import Case, CaseLike, make_cases
+from hocket.evaluation.cases import Case, CaseLike, find_digest, make_cases
 from hocket.evaluation.comparison import compare
 from hocket.evaluation.files import (
     AnswerLine,
@@ -23,7 +24,7 @@ from hocket.evaluation.files import (
     read_lines,
     write_line,
 )
-from hocket.evaluation.report import EvalReport, read_report
+from hocket.evaluation.report import EvalReport, make_report, read_report
 from hocket.evaluation.scorer import Scorer, apply_scorer, check_scorers
 from hocket.evaluation.statistics import order_cases, plan_looks
 from hocket.evaluation.statistics.intervals import check_confidence
@@ -95,8 +96,8 @@ async def aevaluate(
     sent: dict[str, Any] = {"version": version, "via": via, "retry_via": retry_via, "wait": wait}
     for look in (len(known),) if baseline is None else plan_looks(len(known)):
         batch = await evaluation.ask(look, **options, **sent)
-        await evaluation.score(max_concurrency=max_concurrency)
-        report = await ASYNC.call_sync(read_report, out, confidence=confidence)
+        lines = await evaluation.score(max_concurrency)
+        report = await ASYNC.call_sync(make_report, out, lines, confidence)
         report.stopped = batch.stopped
         if baseline is not None:
             report.comparison = await ASYNC.call_sync(
@@ -126,32 +127,24 @@ class _Evaluation:
     ) -> None:
         self._is_given = target is None
         self._target: AnyRunnable = RunnablePassthrough() if target is None else coerce_to_runnable(target)
-        self._cases = cases
+        self._runs = {name_run(id, run): case for id, case in cases.items() for run in range(design.repeats)}
+        self._digests = {id: find_digest(case) for id, case in cases.items()}
         self._scorers = scorers
         self._out = out
         self._design = design
 
     def ask(self, count: int, *, version: str | None, **options: Any) -> Awaitable[BatchReport]:
         """Ask for the first cases, as far as they are not answered."""
-        rows = [
-            {
-                "id": name_run(id, run),
-                "run": run,
-                "case": id,
-                "input": case.input,
-                "rest": [case.expected, case.metadata],
-            }
-            for id, case in [*self._cases.items()][:count]
-            for run in range(self._design.repeats)
-        ]
         is_live = options.get("via") == "live"
+        runs = islice(self._runs.items(), count * self._design.repeats)
 
         def write(row: Row, result: object, seconds: float) -> dict[str, Any]:
-            return write_line(self._cases[row["case"]], row["run"], self._design, result, seconds if is_live else None)
+            case = self._runs[row["id"]]
+            return write_line(case, row["digest"], self._design, result, seconds if is_live else None)
 
         return arun_batch(
             self._target,
-            rows,
+            [{"id": id, "digest": self._digests[case.id]} for id, case in runs],
             self._out,
             id="id",
             input=self._read_input,
@@ -162,42 +155,42 @@ class _Evaluation:
         )
 
     def _read_input(self, row: Row) -> object:
+        case = self._runs[row["id"]]
         if not self._is_given:
-            return row["input"]
-        metadata = self._cases[row["case"]].metadata
-        if "output" not in metadata:
-            raise InvalidInput(f'the case {row["case"]!r} has no "output", and there is no target that could be asked')
-        return metadata["output"]
+            return case.input
+        if "output" not in case.metadata:
+            raise InvalidInput(f'the case {case.id!r} has no "output", and there is no target that could be asked')
+        return case.metadata["output"]
 
-    async def score(self, **options: Any) -> None:
-        """Score what is answered, as far as it is not scored."""
-        known = await ASYNC.call_sync(lambda: [*read_lines(self._out)])
-        lines = {name_run(line.case, line.run): line for line in known if line.case in self._cases}
-        rows = [  # each in its place, also where there is no answer yet: a row is known again by its place
-            {"id": f"{id}/{name}", "of": id, "metric": name, "answer": zlib.crc32(repr(line.answer).encode())}
-            for id, line in lines.items()
+    async def score(self, max_concurrency: int) -> list[AnswerLine]:
+        """Score what is answered, as far as it is not scored; return the answers."""
+        lines = await ASYNC.call_sync(lambda: [*read_lines(self._out)])
+        scored = {
+            f"{id}/{name}": (line, name)
+            for line in lines
+            if (id := name_run(line.case, line.run)) in self._runs
             for name in self._scorers
-        ]
+        }
 
-        async def score(row: Row) -> dict[str, Any]:
-            line: AnswerLine = lines[row["of"]]
-            answer = line.answer
-            if answer is None:
-                raise InvalidInput(f"{row['of']} has no answer yet")
-            data = {"case": line.case, "run": line.run, "metric": row["metric"]}
-            if answer.error is not None:
-                return {**data, "value": 0.0, "reason": answer.error}
-            said = await apply_scorer(self._scorers[row["metric"]], answer, self._cases[line.case])
-            return {**data, "value": said.value, "reason": said.reason}
+        async def score(id: str) -> dict[str, Any]:
+            line, name = scored[id]
+            if line.answer is None:
+                raise InvalidInput(f"{id}: there is no answer yet")
+            if line.answer.error is not None:
+                return {"value": 0.0, "reason": line.answer.error}
+            case = self._runs[name_run(line.case, line.run)]
+            return vars(await apply_scorer(self._scorers[name], line.answer, case))
 
-        version = ", ".join(f"{name} {getattr(one, 'version', '')}".strip() for name, one in self._scorers.items())
         await arun_batch(
             RunnableLambda(score),
-            rows,
+            # each in its place, also where there is no answer yet: a row is known again by its place
+            [{"id": id, "answer": line.mark} for id, (line, _) in scored.items()],
             find_scores_path(self._out),
             id="id",
-            version=version,
+            input=itemgetter("id"),
+            version=", ".join(f"{name} {getattr(one, 'version', '')}".strip() for name, one in self._scorers.items()),
             on_mismatch="redo",
             max_consecutive_failures=None,
-            **options,
+            max_concurrency=max_concurrency,
         )
+        return lines
