@@ -5,7 +5,6 @@ import importlib.util
 import os
 import signal
 from collections.abc import Generator, Iterator
-from typing import Any
 
 import pytest
 from blockbuster import blockbuster_ctx
@@ -14,6 +13,7 @@ from pydantic import create_model
 
 from hocket.prices import lookup, set_prices
 from tests.kit.amount import RUNS_ALL, limit_examples
+from tests.kit.processes import pytest_addoption, run_in_processes  # noqa: F401 - pytest calls the first
 
 pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
@@ -153,17 +153,15 @@ def embedded_model() -> None:
     pytest.skip("the embedded model is not installed: `hocket setup local` runs this test")
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Keep a file's tests in one process, whose fixtures they share; and in one, all that runs the embedded model.
 
     Two of its servers on two cores would starve each other.
     """
-    from xdist.scheduler import LoadScopeScheduling
 
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return "the embedded model" if file.startswith(EMBEDDED_MODEL_TESTS) else file
+    def find_scope(name: str) -> str:
+        file = name.partition("::")[0]
+        return "the embedded model" if file.startswith(EMBEDDED_MODEL_TESTS) else file
 
-    return ByFile(config, log)
+    return run_in_processes(session, find_scope)
