@@ -157,11 +157,13 @@ def embedded_model() -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Keep a file's tests in one process, whose fixtures they share; and in one, all that runs the embedded model.
 
-    Two of its servers on two cores would starve each other.
+    Two of its servers on two cores would starve each other. And in one, what reads all of hocket's sources.
     """
 
     def find_scope(name: str) -> str:
         file = name.partition("::")[0]
+        if file.startswith("tests/house/") and not file.endswith("test_examples.py"):
+            return "the sources"
         return "the embedded model" if file.startswith(EMBEDDED_MODEL_TESTS) else file
 
     return run_in_processes(session, find_scope)

@@ -1,5 +1,7 @@
 """The exam of `ChatAnthropic` and `ChatAnthropicVertex`."""
 
+import pytest
+
 from hocket.providers.anthropic import ChatAnthropic, ChatAnthropicVertex
 from hocket.testing import AnthropicFormat
 from hocket.testing.conformance import RemoteChatModelConformance
@@ -15,6 +17,7 @@ class TestChatAnthropic(RemoteChatModelConformance):
         return ChatAnthropic(model="test-model", base_url=server_url, api_key=self.api_key)
 
 
+@pytest.mark.nightly
 class TestChatAnthropicVertex(RemoteChatModelConformance):
     """Its key is an access token."""
 

@@ -1,10 +1,13 @@
 """`ChatAnthropicBedrock` passes the exam."""
 
+import pytest
+
 from hocket.providers.anthropic import ChatAnthropicBedrock
 from hocket.testing import RemoteChatModelConformance
 from tests.kit.anthropic_bedrock import AnthropicBedrockFormat
 
 
+@pytest.mark.nightly
 class TestChatAnthropicBedrock(RemoteChatModelConformance):
     """Anthropic's API in AWS's frames."""
 

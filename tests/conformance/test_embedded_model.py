@@ -18,5 +18,9 @@ class TestChatLocal(ChatModelConformance):
     repeatable = has_images = False
     long_question = "What do you make of this? " + "word " * 60  # its window is small
 
+    @pytest.mark.nightly  # `tests/providers/local/test_local_chat_model.py` has one like it
+    def test_one_model_in_many_loops(self) -> None:
+        super().test_one_model_in_many_loops()
+
     def make(self) -> BaseChatModel:
         return ChatLocal(max_tokens=3, temperature=0)

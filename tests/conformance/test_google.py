@@ -1,5 +1,7 @@
 """`ChatGoogleGenerativeAI` and `ChatVertexAI` pass the exam."""
 
+import pytest
+
 from hocket.language_models import BaseChatModel
 from hocket.providers.google import ChatGoogleGenerativeAI, ChatVertexAI
 from hocket.testing import GoogleFormat, RemoteChatModelConformance
@@ -15,6 +17,7 @@ class TestChatGoogleGenerativeAI(RemoteChatModelConformance):
         return ChatGoogleGenerativeAI(model="test-model", base_url=server_url, api_key=self.api_key)
 
 
+@pytest.mark.nightly
 class TestChatVertexAI(RemoteChatModelConformance):
     """In express mode, whose key is a text."""
 

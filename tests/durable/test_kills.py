@@ -22,7 +22,7 @@ from tests.kit.warm import Program
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 3
-KILLS, RUNS = (500, 40) if RUNS_ALL else (30, 6)
+KILLS, RUNS = (500, 40) if RUNS_ALL else (12, 4)
 PATIENCE = 600 if RUNS_ALL else 120  # seconds
 ENDED = ("done", "failed", "cancelled")
 

@@ -70,6 +70,7 @@ def check(message: AIMessage, name: str) -> None:
     assert keys_in(body) <= usual_keys(name) | {"type", "text", "content", "parts"}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("beside", [True, False], ids=["calls beside", "calls inside"])
 @pytest.mark.parametrize("says", [True, False], ids=["signed", "unsigned"])
 @pytest.mark.parametrize("name", PROVIDERS)
