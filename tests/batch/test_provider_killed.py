@@ -110,8 +110,9 @@ async def test_killed_anywhere_no_row_is_lost_or_answered_twice(provider: Provid
 
             async def run(kill_at: int, out: Path = out) -> int:
                 arguments = [provider.name, server.url, out, ROWS, BATCH, kill_at]
+                program = ("-c", textwrap.dedent(PROGRAM), *map(str, arguments))
                 done = await to_thread.run_sync(
-                    lambda: warm.run("-c", textwrap.dedent(PROGRAM), *map(str, arguments), capture_output=True)
+                    lambda: warm.run(*program, imports="tests.batch.providers", capture_output=True)
                 )
                 assert done.returncode in (0, -signal.SIGKILL), done.stderr
                 return done.returncode

@@ -2,7 +2,6 @@
 
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,7 @@ from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import InMemoryVectorStore, PGVectorStore, VectorStore, open_vector_store
 from hocket.vectorstores.filters import matches, parse_filter
 from tests.kit.amount import limit_examples
+from tests.kit.warm import Program
 from tests.vectorstores.filter_strategies import FACTS, FILTERS
 from tests.vectorstores.models import Model, make_documents
 
@@ -336,9 +336,10 @@ COUNTS = """
         (SELECT count(*) FROM "{t}" JOIN "{t}_vectors" USING (hash))
 """
 WRITER = """
-import sys, random, zlib
+import sys
 sys.path[:0] = [{root!r}]
-from tests.vectorstores.test_postgres import Model, PGVectorStore, make_documents
+from hocket.vectorstores import PGVectorStore
+from tests.vectorstores.models import Model, make_documents
 store = PGVectorStore({url!r}, Model(), table={name!r})
 print("ready", flush=True)
 for start in range(0, 2000, 20):
@@ -355,7 +356,7 @@ def test_a_killed_writer_leaves_whole_batches(
     reported = -20
     for _ in range(4):
         code = WRITER.format(root=str(pytestconfig.rootpath), url=pgvector_url, name=name)
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as writer:
+        with Program("-c", code, stdout=subprocess.PIPE, text=True) as writer:
             assert writer.stdout is not None
             assert writer.stdout.readline() == "ready\n"
             time.sleep(chance.uniform(0, 0.4))

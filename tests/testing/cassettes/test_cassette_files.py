@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from hocket.providers.openai import ChatOpenAI
 from hocket.retries import RetryPolicy
 from hocket.testing import OpenAIFormat, Server, Status, Stream, cassette, serve
 from hocket.testing.cassettes.defaults import CassetteDefaults, use_defaults
+from tests.kit.warm import Program
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -280,16 +280,12 @@ with cassette(path, record="all"):
 
 
 def record_in_process(path: Path, server: Server, name: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-c", RECORD, str(path), server.url, name],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    arguments = ("-c", RECORD, str(path), server.url, name)
+    return Program(*arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def test_processes_that_record_the_same_file(path: Path) -> None:
-    """As workers of pytest-xdist may: one of them wins, whole."""
+    """As several processes of pytest may: one of them wins, whole."""
     with serve(OpenAIFormat(), echo) as server:
         processes = [record_in_process(path, server, f"process {number}") for number in range(3)]
         assert [process.wait(50) for process in processes] == [0, 0, 0]
