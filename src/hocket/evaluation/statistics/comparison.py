@@ -56,13 +56,12 @@ def compare_metrics(
         return looks
 
     left = {metric: feed(scores, new[metric]) for metric, scores in old.items() if metric in new}
-    found: dict[str, PairedResult | None] = dict.fromkeys(left)
+    found: dict[str, PairedResult] = {}
     while left:
-        tried = {metric: looks.judge(1 - (1 - confidence) / len(left)) for metric, looks in left.items()}
-        differing = {metric: one for metric, one in tried.items() if one.verdict in ("better", "worse")}
-        found |= differing or tried
-        left = {metric: looks for metric, looks in left.items() if differing and metric not in differing}
-    return {metric: one for metric, one in found.items() if one}
+        found |= {metric: looks.judge(1 - (1 - confidence) / len(left)) for metric, looks in left.items()}
+        still = {metric: looks for metric, looks in left.items() if found[metric].verdict in ("same", "not decided")}
+        left = still if len(still) < len(left) else {}
+    return found
 
 
 def _average(runs: Sequence[float] | None) -> float | None:

@@ -28,8 +28,8 @@ class SignFlips:
         self._flipped = 0
 
     def add(self, differences: Iterable[float]) -> list[float]:
-        """Add a block of differences, in any order, and return the size of each sum up to here."""
-        sizes = sorted(abs(difference) for difference in differences if difference)
+        """Add a block of differences and return the size of each sum up to here."""
+        sizes = [abs(difference) for difference in differences if difference]
         first = sizes[: max(_EXACT - self._flipped, 0)]
         for bit, size in enumerate(first, self._flipped):
             signs = ([size] * (1 << bit) + [-size] * (1 << bit)) * (FLIPS >> bit + 1)
