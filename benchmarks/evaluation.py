@@ -21,6 +21,7 @@ from hocket.evaluation.statistics import (
     PairedLooks,
     compare_metrics,
     estimate_mean,
+    measure_kappa,
     measure_ratio,
     plan_looks,
 )
@@ -170,6 +171,9 @@ def intervals(bench: Bench) -> Iterator[Row]:
 
             missed = _simulate_intervals(rounds, grade, one / (one + two))
             yield _row(bench, f"graded, beta({one:g}, {two:g}), {cases} cases: intervals miss", missed, MISSES)
+    for labels in (20, 50):
+        missed = _simulate_kappa(rounds // 4, labels)
+        yield _row(bench, f"kappa of 0.8, {labels} labels (a quarter of the rounds): miss", missed, MISSES)
 
 
 def compare(bench: Bench) -> Iterator[Row]:
@@ -210,6 +214,17 @@ def _simulate_intervals(rounds: int, draw: Callable[[], list[list[float]]], mean
     """Return the share of intervals without the true mean."""
     found = [estimate_mean(draw()) for _ in range(rounds)]
     return sum(not one.low <= mean <= one.high for one in found) / rounds
+
+
+def _simulate_kappa(rounds: int, labels: int) -> float:
+    """Return the share of intervals without the true kappa, of raters that differ on one label of ten."""
+    chance, missed = random.Random(0), 0
+    for _ in range(rounds):
+        firsts = [chance.random() < 0.5 for _ in range(labels)]
+        pairs = {str(case): [(one, one == (chance.random() < 0.9))] for case, one in enumerate(firsts)}
+        found = measure_kappa(pairs)
+        missed += not found.low <= 0.8 <= found.high
+    return missed / rounds
 
 
 def _name_cases(means: list[float]) -> dict[str, list[float]]:

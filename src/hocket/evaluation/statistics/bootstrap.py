@@ -58,7 +58,8 @@ def measure_ratio(old: Mapping[str, float], new: Mapping[str, float], confidence
 def measure_kappa(cases: Mapping[str, Sequence[LabelPair]], confidence: float = 0.95) -> Interval:
     """Return Cohen's kappa of two raters: 1 where they agree, 0 where they do so no more often than chance.
 
-    Where both know one label only, and the same, it is 1.
+    Where both know one label only, and the same, it is 1. In the interval are four pseudo-cases, one of each pair that the
+    two most frequent labels make: 20 labels of 20 that agree are not certain.
 
     Args:
         cases: for the id of each case the labels of both raters, a pair for each run.
@@ -68,23 +69,26 @@ def measure_kappa(cases: Mapping[str, Sequence[LabelPair]], confidence: float = 
         InvalidInput: there is no pair; ``confidence`` is out of range.
     """
     check_confidence(confidence)
-    labels = [tuple(cases[case]) for case in order_cases(cases)]
-    counts = Counter(chain.from_iterable(labels))
-    if not counts:
+    labels = [tuple(cases[case]) for case in order_cases(cases) if cases[case]]
+    if not labels:
         raise InvalidInput("there is no pair of labels to measure the agreement of")
+    kappa = _compute_kappa(Counter(chain.from_iterable(labels)))
+    ranked = Counter(label for runs in labels for pair in runs for label in pair).most_common(2)
+    frequent: list[Hashable] = [label for label, _ in ranked] if len(ranked) > 1 else [ranked[0][0], object()]
+    labels += [((one, other),) for one in frequent for other in frequent]
     # There are many cases, and few kinds of them: what is drawn and counted are numbers of kinds.
     kinds = list(dict.fromkeys(labels))
     numbers = {kind: number for number, kind in enumerate(kinds)}
-    cases_as_numbers = [numbers[one] for one in labels]
+    population = [numbers[kind] for kind in labels]
 
     def draw(chance: random.Random) -> float:
         drawn: Counter[LabelPair] = Counter()
-        for number, count in Counter(chance.choices(cases_as_numbers, k=len(cases_as_numbers))).items():
+        for number, count in Counter(chance.choices(population, k=len(population))).items():
             for pair in kinds[number]:
                 drawn[pair] += count
         return _compute_kappa(drawn)
 
-    return _bootstrap(_compute_kappa(counts), draw, confidence)
+    return _bootstrap(kappa, draw, confidence)
 
 
 def _compute_kappa(counts: Counter[LabelPair]) -> float:

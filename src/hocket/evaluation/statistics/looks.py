@@ -9,7 +9,8 @@ The interval takes its width from the same bound, so the test and the interval c
 "better" or "worse" is an interval without 0. It holds at all looks at once (Jennison and Turnbull, "Interim analyses: the
 repeated confidence interval approach", 1989), so also where a run was stopped. Two pseudo-pairs, +1 and -1, stand for
 what the sample has not shown (Bonett and Price, "Adjusted Wald confidence interval for a difference of binomial
-proportions based on paired data", 2012): 20 pairs without a change do not make the difference 0 for certain.
+proportions based on paired data", 2012): 20 pairs without a change do not make the difference 0 for certain, and 50 small
+gains do not hide the one case in 50 that fails altogether. Pseudo-pairs of the size of the gains would.
 """
 
 import math
