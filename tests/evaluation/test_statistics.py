@@ -183,11 +183,9 @@ def test_more_cases_decide() -> None:
     share = (21 + 2) / 102 - (3 / 102) ** 2
     assert found.more_cases == math.ceil((1.959964 + 0.841621) ** 2 * share / 0.05**2) - 100
 
-    unlucky = compare(change(132, 96, 772))  # 1,000 would have told 5 points; it is 3.6, and may be more
-    assert unlucky.verdict == "not decided" or unlucky.low > 0
-    near = compare(change(125, 98, 777))
+    near = compare(change(125, 98, 777))  # 1,000 would have told 5 points; it is 2.7, and may be none, or more
     assert near.verdict == "not decided"
-    assert 0 < near.more_cases < 1_000
+    assert 300 < near.more_cases < 450
 
 
 def test_repeats_and_grades() -> None:
@@ -294,6 +292,9 @@ def test_ratio() -> None:
     error = math.sqrt(math.fsum(one * one for one in deviations)) / sum(old.values())
     assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.15)
     assert found == measure_ratio(dict(reversed(old.items())), new)
+    assert (found.low, found.high) == pytest.approx((0.7940913752947212, 0.8066955737746516), abs=1e-12), (
+        "in each process, and on each machine"
+    )
 
 
 def test_ratio_of_nothing() -> None:
@@ -323,6 +324,7 @@ def test_kappa_over_cases() -> None:
     single = measure_kappa({str(case): [pair] for case, pair in enumerate(pairs)})
     repeated = measure_kappa({str(case): [pair] * 10 for case, pair in enumerate(pairs)})
 
+    assert single == measure_kappa({str(case): [pairs[case]] for case in reversed(range(len(pairs)))})
     assert repeated.value == single.value
     assert repeated.low == pytest.approx(single.low, abs=0.15)
     assert repeated.high == pytest.approx(single.high, abs=0.15)
