@@ -16,7 +16,7 @@ import pytest
 from hocket.testing import OpenAIFormat, Reply, Stream, serve
 from hocket.testing.server import ReceivedRequest, Server
 from hocket.testing.server.format import Format
-from hocket.testing.server.wire import Answer, Step, Wait
+from hocket.testing.server.wire import Step, Wait, WireAnswer
 from tests.examples.conftest import EXAMPLES, WITHIN, Service
 from tests.kit.browser import use_browser
 from tests.kit.notebooks import require_packages
@@ -33,7 +33,7 @@ GOES_ON = threading.Event()
 class HalfWay(Stream):
     """Numbers, which wait behind the third until somebody has the model go on."""
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         GOES_ON.clear()
         answer = super().answer(request, format)
         return replace(answer, steps=self._wait_in_the_middle(answer.steps))

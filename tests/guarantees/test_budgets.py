@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from hocket.budgets import Budget
-from hocket.budgets.account import Account, Amounts, Inquiry, Verdict
+from hocket.budgets.account import Account, Amounts, Inquiry, InquiryResult
 from hocket.budgets.memory import MemoryAccounts
 from tests.kit import hook_model
 
@@ -18,7 +18,7 @@ class WaitingAccounts(MemoryAccounts):
 
     is_local = False
 
-    async def ask(self, mode: Any, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Any, inquiry: Inquiry) -> InquiryResult:
         await anyio.lowlevel.checkpoint()
         verdict = await super().ask(mode, inquiry)
         await anyio.lowlevel.checkpoint()

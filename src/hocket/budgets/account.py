@@ -9,7 +9,18 @@ from typing import NamedTuple, Protocol
 from hocket._runtime.mode import Mode
 from hocket.budgets.periods import Period
 
-__all__ = ["BATCH_LEASE", "KEPT", "Account", "AccountStore", "Amounts", "Inquiry", "Limit", "Totals", "Verdict", "fits"]
+__all__ = [
+    "BATCH_LEASE",
+    "KEPT",
+    "Account",
+    "AccountStore",
+    "Amounts",
+    "Inquiry",
+    "InquiryResult",
+    "Limit",
+    "Totals",
+    "fits",
+]
 
 BATCH_LEASE = 172_800.0
 """Seconds for which at least what is reserved for a row of a provider's batch is held: batches take a day at most."""
@@ -81,7 +92,7 @@ class Totals(NamedTuple):
     orphaned: Amounts = Amounts()
 
 
-class Verdict(NamedTuple):
+class InquiryResult(NamedTuple):
     """What a store says.
 
     Attributes:
@@ -114,7 +125,7 @@ class AccountStore(Protocol):
     is_local: bool
     is_portable: bool
 
-    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry, and hold the amount if it is granted.
 
         Raises:

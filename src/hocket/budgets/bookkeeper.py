@@ -15,7 +15,7 @@ from hocket._databases.writes import finish_write
 from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
-from hocket.budgets.account import BATCH_LEASE, Account, AccountStore, Amounts, Inquiry, Limit, Verdict
+from hocket.budgets.account import BATCH_LEASE, Account, AccountStore, Amounts, Inquiry, InquiryResult, Limit
 from hocket.budgets.limits import explain_excess, read_name, show_limit
 from hocket.budgets.opening import LaterAccounts
 from hocket.budgets.periods import Per, Period, find_period
@@ -118,7 +118,7 @@ class Bookkeeper:
         owner, ended = self._check_key(key), anyio.Event() if mode.is_async else None
         asking = _Asking(id or uuid4().hex, ended, max(lease, self.lease), is_forced)
 
-        async def ask() -> Verdict:
+        async def ask() -> InquiryResult:
             try:
                 if asking.is_given_up:
                     raise BudgetStoreFailed("nobody waits for this answer any more")
@@ -202,7 +202,7 @@ class Bookkeeper:
         )
         self._is_lost = True
 
-    async def read(self, mode: Mode, key: object) -> tuple[Verdict, Period]:
+    async def read(self, mode: Mode, key: object) -> tuple[InquiryResult, Period]:
         """Return what has become of an account in the present period.
 
         Raises:
@@ -212,7 +212,7 @@ class Bookkeeper:
         answer = await self._ask(mode, self._check_key(key), Amounts(), asking)
         return answer, asking.accounts[-1].period
 
-    async def _ask(self, mode: Mode, key: str, want: Amounts, asking: "_Asking") -> Verdict:
+    async def _ask(self, mode: Mode, key: str, want: Amounts, asking: "_Asking") -> InquiryResult:
         """Put an inquiry about the present period."""
         for _ in range(3):
             period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
@@ -249,7 +249,7 @@ class Bookkeeper:
         if not self._circuit.is_open:
             await mode.finish_within_grace(drop())
 
-    def _note_limit(self, answer: Verdict) -> None:
+    def _note_limit(self, answer: InquiryResult) -> None:
         """Warn where two programs, or two budgets of one program, give one budget different limits."""
         if not answer.is_granted:  # it was not told the store, either
             return

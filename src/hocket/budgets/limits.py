@@ -4,7 +4,7 @@ import math
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from hocket.budgets.account import Amounts, Limit, Verdict
+from hocket.budgets.account import Amounts, InquiryResult, Limit
 from hocket.budgets.periods import Period
 from hocket.errors import BudgetExceeded, InvalidInput
 from hocket.prices.money import MAX_UNITS, UNIT, Amount, read_amount, to_usd
@@ -75,7 +75,7 @@ def show_usd(amount: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def explain_excess(budget: str, answer: Verdict, want: Amounts, period: Period) -> BudgetExceeded:
+def explain_excess(budget: str, answer: InquiryResult, want: Amounts, period: Period) -> BudgetExceeded:
     """Return the error of a budget whose store did not grant an amount.
 
     Args:

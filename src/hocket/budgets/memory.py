@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
-from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Totals, Verdict, fits
+from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, InquiryResult, Totals, fits
 from hocket.errors import InvalidInput
 
 __all__ = ["MemoryAccounts"]
@@ -77,12 +77,12 @@ class MemoryAccounts:
         self._sums: dict[tuple[str, str], _Sums] = {}
         self._ends: dict[str, float] = {}  # of periods
 
-    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         now = clock.current().time()
         key, period = inquiry.account.key, inquiry.account.period
         if now not in period:
-            return Verdict(False, now, is_other_period=True)
+            return InquiryResult(False, now, is_other_period=True)
         with self._lock:
             if period.end is not None and period.key not in self._ends:
                 self._forget_old(now)
@@ -93,7 +93,7 @@ class MemoryAccounts:
             granted = inquiry.id in sums.held or inquiry.is_forced or fits(inquiry.limit, totals, inquiry.want)
             if granted and inquiry.id:
                 sums.hold(inquiry.id, inquiry.want, now + inquiry.lease)
-        return Verdict(granted, now, limit=inquiry.limit, totals=totals)
+        return InquiryResult(granted, now, limit=inquiry.limit, totals=totals)
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""

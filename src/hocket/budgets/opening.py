@@ -8,7 +8,7 @@ from hocket._databases.drivers import may_open_here
 from hocket._databases.urls import parse_shared_address
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
-from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, Verdict
+from hocket.budgets.account import Account, AccountStore, Amounts, Inquiry, InquiryResult
 from hocket.budgets.memory import MemoryAccounts
 
 __all__ = ["LaterAccounts", "open_accounts"]
@@ -63,7 +63,7 @@ class LaterAccounts:
         self._open = open_place
         self._opened: AccountStore | None = None
 
-    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         return await (await self.open(mode)).ask(mode, inquiry)
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:

@@ -11,7 +11,7 @@ from hocket._databases.server import DatabaseServer
 from hocket._runtime.data_files import read_data_file
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
-from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Limit, Totals, Verdict
+from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, InquiryResult, Limit, Totals
 from hocket.errors import StoreError, StoreUnavailable
 
 __all__ = ["PostgresAccounts"]
@@ -45,17 +45,17 @@ class PostgresAccounts:
         self.owner: str = redact_url(url)
         self._server: DatabaseServer[PostgresClient] = postgres_server(self.owner, url, StoreError, StoreUnavailable)
 
-    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         (name, key, (period, start, end)), id, want, limit, is_new, lease, is_forced = inquiry
         account = name, key, period, start, end
         row = await self._run(mode, _ASK, *account, id, *want, *limit, is_new, lease, KEPT, is_forced)
         granted, now, usd, tokens, is_replaced, old_usd, old_tokens, *sums = row
         if granted is None:
-            return Verdict(False, now, is_other_period=True)
+            return InquiryResult(False, now, is_other_period=True)
         spent, reserved, orphaned = (Amounts(*sums[at : at + 2]) for at in (0, 2, 4))
         replaced = Limit(old_usd, old_tokens) if is_replaced else None
-        return Verdict(granted, now, False, Limit(usd, tokens), replaced, Totals(spent, reserved, orphaned))
+        return InquiryResult(granted, now, False, Limit(usd, tokens), replaced, Totals(spent, reserved, orphaned))
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""

@@ -14,7 +14,7 @@ from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._runtime.data_files import read_data_file
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
-from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Limit, Totals, Verdict
+from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, InquiryResult, Limit, Totals
 from hocket.errors import StoreError, StoreUnavailable
 
 __all__ = ["RedisAccounts"]
@@ -42,7 +42,7 @@ class RedisAccounts:
         self.owner: str = redact_url(url)
         self._server: DatabaseServer[RedisClient] = redis_server(self.owner, url, StoreError, StoreUnavailable)
 
-    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         account, id, want, limit, is_new, lease, is_forced = inquiry
         period = account.period
@@ -54,11 +54,11 @@ class RedisAccounts:
         )
         granted, now, *more = await self._run(mode, _ASK, (limit_key, *keys), arguments)
         if not more:
-            return Verdict(False, int(now) / 1000, is_other_period=True)
+            return InquiryResult(False, int(now) / 1000, is_other_period=True)
         usd, tokens, old_usd, old_tokens, *sums = map(_read, more)
         spent, reserved, orphaned = (Amounts(*(sums[at : at + 2])) for at in (0, 2, 4))  # type: ignore[arg-type]
         replaced = None if more[2] in (b"", "") else Limit(old_usd, old_tokens)
-        return Verdict(
+        return InquiryResult(
             granted == 1, int(now) / 1000, False, Limit(usd, tokens), replaced, Totals(spent, reserved, orphaned)
         )
 

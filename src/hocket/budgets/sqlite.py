@@ -9,7 +9,7 @@ from hocket._databases.sqlite import SQLiteDatabase, shared_database, transactio
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
-from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, Limit, Totals, Verdict, fits
+from hocket.budgets.account import KEPT, Account, Amounts, Inquiry, InquiryResult, Limit, Totals, fits
 from hocket.errors import InvalidInput, StoreError
 
 __all__ = ["SQLiteAccounts"]
@@ -73,7 +73,7 @@ class SQLiteAccounts:
         self.owner: str = f"sqlite:///{self.path}"
         self._database: SQLiteDatabase | None = None
 
-    async def ask(self, mode: Mode, inquiry: Inquiry) -> Verdict:
+    async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         return await mode.call_sync(self._run, lambda connection: _ask(connection, inquiry))
 
@@ -94,10 +94,10 @@ class SQLiteAccounts:
         return {**self.__dict__, "_database": None}
 
 
-def _ask(connection: sqlite3.Connection, inquiry: Inquiry) -> Verdict:
+def _ask(connection: sqlite3.Connection, inquiry: Inquiry) -> InquiryResult:
     account, now = inquiry.account, clock.current().time()
     if now not in account.period:
-        return Verdict(False, now, is_other_period=True)
+        return InquiryResult(False, now, is_other_period=True)
     limit, replaced = _agree_on_limit(connection, inquiry)
     if inquiry.id:
         _open_account(connection, account, now)
@@ -110,7 +110,7 @@ def _ask(connection: sqlite3.Connection, inquiry: Inquiry) -> Verdict:
         connection.execute(_HOLD, (inquiry.id, *place, *inquiry.want, now + inquiry.lease))
     elif inquiry.id:
         granted = connection.execute(_IS_HELD, (inquiry.id,)).fetchone() is not None
-    return Verdict(granted, now, limit=limit, replaced=replaced, totals=totals)
+    return InquiryResult(granted, now, limit=limit, replaced=replaced, totals=totals)
 
 
 def _agree_on_limit(connection: sqlite3.Connection, inquiry: Inquiry) -> tuple[Limit, Limit | None]:

@@ -14,11 +14,12 @@ from hocket._runtime.lazy import Loader, loader
 if TYPE_CHECKING:
     from hocket.evaluation.answer import Answer, FoundDocument
     from hocket.evaluation.cases import Case, CaseLike, make_cases, read_cases
-    from hocket.evaluation.comparison import EvalComparison, Verdict, compare
+    from hocket.evaluation.comparison import compare
     from hocket.evaluation.files import Design
     from hocket.evaluation.report import EvalReport, Metric, read_report
     from hocket.evaluation.run import aevaluate, evaluate
     from hocket.evaluation.scorer import Score, Scorer
+    from hocket.evaluation.verdict import EvalComparison, Verdict
 
 __all__ = [
     "Answer",
@@ -45,10 +46,11 @@ __getattr__: Loader = loader(
     {
         "answer": "Answer FoundDocument",
         "cases": "Case CaseLike make_cases read_cases",
-        "comparison": "EvalComparison Verdict compare",
+        "comparison": "compare",
         "files": "Design",
         "report": "EvalReport Metric read_report",
         "run": "aevaluate evaluate",
         "scorer": "Score Scorer",
+        "verdict": "EvalComparison Verdict",
     },
 )

@@ -13,7 +13,7 @@ from hocket.chains.citations import Citation
 from hocket.documents import Document
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, UsageMetadata
 
-__all__ = ["Answer", "FoundDocument", "read_answer", "write_answer", "write_input"]
+__all__ = ["Answer", "FoundDocument", "restore_answer", "write_answer", "write_input"]
 
 _TEXTS = ("answer", "output", "text", "result")  # where chains keep the text of their answers
 _DOCUMENTS = ("context", "documents", "source_documents")
@@ -66,7 +66,7 @@ def write_answer(result: object) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value or key == "output"}
 
 
-def read_answer(data: Mapping[str, Any], **facts: Any) -> Answer:
+def restore_answer(data: Mapping[str, Any], **facts: Any) -> Answer:
     """Return an answer that was written, with ``error``, ``seconds``, ``usage`` and ``cost`` as ``facts``."""
     documents = [FoundDocument(**one) for one in data.get("documents", ())]
     return Answer(**{**data, "documents": documents, **facts})

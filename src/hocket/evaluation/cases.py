@@ -11,7 +11,7 @@ from hocket._pipeline.cache_key import portable_key
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 
-__all__ = ["Case", "CaseLike", "find_digest", "make_cases", "read_cases"]
+__all__ = ["Case", "CaseLike", "make_cases", "make_digest", "read_cases"]
 
 _FIELDS = ("input", "expected", "id")
 
@@ -34,14 +34,14 @@ class Case:
 
     def __post_init__(self) -> None:
         if not self.id:
-            object.__setattr__(self, "id", find_digest(self))
+            object.__setattr__(self, "id", make_digest(self))
 
 
 CaseLike: TypeAlias = Case | tuple[Any, Any] | Mapping[str, Any]
 """A case; or input and expectation; or a mapping with ``input``, maybe ``expected`` and ``id``, and the metadata."""
 
 
-def find_digest(case: Case) -> str:
+def make_digest(case: Case) -> str:
     """Return what tells whether a case has changed: twelve hexadecimal digits of all of it but its id."""
     return portable_key([case.input, case.expected, dict(case.metadata)])[:12]
 

@@ -2,103 +2,14 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from hocket.errors import InvalidInput
 from hocket.evaluation.report import EvalReport, read_report
-from hocket.evaluation.statistics import Interval, PairedLook, PairedResult, VerdictWord, compare_metrics, measure_ratio
-from hocket.evaluation.table import write_comparison
-from hocket.messages.html import write_text
+from hocket.evaluation.statistics import Interval, PairedResult, compare_metrics, measure_ratio
+from hocket.evaluation.verdict import EvalComparison, Verdict
 
-__all__ = ["EvalComparison", "Verdict", "compare"]
-
-_WORDS: tuple[VerdictWord, ...] = (
-    "worse",
-    "better",
-    "not decided",
-)  # the first that a metric says is said of the whole
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a metric says of two runs.
-
-    Attributes:
-        metric: its name.
-        verdict: "better" or "worse": the interval is on one side of 0. "same": it lies within the least difference that
-            matters. "not decided": neither.
-        old, new: the means of the two runs, over the cases that both have.
-        difference: new less old. low, high: its interval, for cases like these.
-        cases: that both runs have.
-        more_cases: how many more would tell, with a power of 80 %; 0: it is decided.
-        looks: what was seen on the way, after so many cases.
-    """
-
-    metric: str
-    verdict: VerdictWord
-    old: float
-    new: float
-    difference: float
-    low: float
-    high: float
-    cases: int
-    more_cases: int
-    looks: tuple[PairedLook, ...] = ()
-
-
-@dataclass
-class EvalComparison:
-    """Two runs, compared case by case. With several metrics all verdicts together are right as often as asked (Holm).
-
-    Attributes:
-        old, new: paths of their answers.
-        verdicts: by metric; ``comparison["exact"]`` is one.
-        gained, lost: ids of cases that are right only in the new run, or only in the old one, by the first metric.
-        changed: ids of cases that are not the same in both runs; they are left out.
-        unpaired: ids of cases that only one run has an answer to.
-        cost_ratio, seconds_ratio: new over old, with intervals; None: not known.
-        min_difference: the least difference that matters.
-        confidence: of all verdicts together.
-        swap_agreement: of `acompare_pairs`: how often a preference survived the swap of the answers; else None.
-    """
-
-    old: str
-    new: str
-    verdicts: dict[str, Verdict]
-    gained: list[str] = field(default_factory=list[str])
-    lost: list[str] = field(default_factory=list[str])
-    changed: list[str] = field(default_factory=list[str])
-    unpaired: list[str] = field(default_factory=list[str])
-    cost_ratio: Interval | None = None
-    seconds_ratio: Interval | None = None
-    min_difference: float = 0.05
-    confidence: float = 0.95
-    swap_agreement: float | None = None
-
-    def __getitem__(self, metric: str) -> Verdict:
-        if metric not in self.verdicts:
-            raise KeyError(f"{metric!r}: the runs have the metrics {', '.join(self.verdicts)} in common")
-        return self.verdicts[metric]
-
-    @property
-    def verdict(self) -> VerdictWord:
-        """Of all metrics: "worse" if any is, else "better" if any is, else "not decided" if any is not, else "same"."""
-        said = {one.verdict for one in self.verdicts.values()}
-        return next((word for word in _WORDS if word in said), "same")
-
-    def asdict(self) -> dict[str, Any]:
-        """Return the comparison as JSON data."""
-        verdicts = {name: asdict(one) for name, one in self.verdicts.items()}
-        ratios = {name: one and asdict(one) for name, one in vars(self).items() if name.endswith("_ratio")}
-        return {**vars(self), "verdict": self.verdict, "verdicts": verdicts, **ratios}
-
-    def __str__(self) -> str:
-        return write_comparison(self)
-
-    def _repr_html_(self) -> str:
-        """Return the comparison as a notebook shows it."""
-        return write_text(str(self))
+__all__ = ["compare"]
 
 
 def compare(

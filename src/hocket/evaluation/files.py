@@ -15,10 +15,10 @@ from typing import Any, cast
 import hocket.errors
 from hocket.batch import BatchRow, read_batch
 from hocket.errors import HocketError, InvalidInput
-from hocket.evaluation.answer import Answer, read_answer, write_answer, write_input
+from hocket.evaluation.answer import Answer, restore_answer, write_answer, write_input
 from hocket.evaluation.cases import Case
 
-__all__ = ["AnswerLine", "Design", "find_scores_path", "is_final", "name_run", "read_lines", "write_line"]
+__all__ = ["AnswerLine", "Design", "find_scores_path", "is_final", "name_run", "read_answer_lines", "write_line"]
 
 _FAULTS_OF_ANSWERS = frozenset(
     {
@@ -96,7 +96,7 @@ def write_line(case: Case, digest: str, design: Design, result: object, seconds:
     }
 
 
-def read_lines(out: str | os.PathLike[str]) -> Iterator[AnswerLine]:
+def read_answer_lines(out: str | os.PathLike[str]) -> Iterator[AnswerLine]:
     """Yield the lines of a run in the order of its cases.
 
     Raises:
@@ -119,7 +119,7 @@ def _read_line(row: BatchRow, name: str) -> AnswerLine:
             answer = Answer(error=error, **facts) if is_final(row) else None
             return AnswerLine(case, int(run), answer=answer, error=error, mark=mark)
         data = cast("dict[str, Any]", row.output)
-        answer = read_answer(data["answer"], seconds=data["seconds"], **facts)
+        answer = restore_answer(data["answer"], seconds=data["seconds"], **facts)
         fields = {key: data[key] for key in ("digest", "input", "expected", "metadata")}
         return AnswerLine(case, int(run), **fields, design=Design(**data["design"]), answer=answer, mark=mark)
     except (KeyError, TypeError, ValueError) as error:

@@ -6,19 +6,16 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hocket.batch import read_batch
 from hocket.errors import InvalidInput
-from hocket.evaluation.files import AnswerLine, Design, find_scores_path, name_run, read_lines
+from hocket.evaluation.files import AnswerLine, Design, find_scores_path, name_run, read_answer_lines
 from hocket.evaluation.statistics import estimate_mean
-from hocket.evaluation.table import write_report
+from hocket.evaluation.verdict import EvalComparison, name_cases
 from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_text
 from hocket.prices.money import EXACT, trim_amount
-
-if TYPE_CHECKING:
-    from hocket.evaluation.comparison import EvalComparison
 
 __all__ = ["EvalReport", "Metric", "make_report", "read_report"]
 
@@ -77,7 +74,7 @@ class EvalReport:
     seconds: float | None = None
     seconds_p95: float | None = None
     stopped: Exception | None = None
-    comparison: "EvalComparison | None" = None
+    comparison: EvalComparison | None = None
     rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]], repr=False)
 
     def __getitem__(self, metric: str) -> Metric:
@@ -116,7 +113,7 @@ class EvalReport:
         }
 
     def __str__(self) -> str:
-        return write_report(self)
+        return _write_table(self)
 
     def _repr_html_(self) -> str:
         """Return the report as a notebook shows it."""
@@ -130,7 +127,7 @@ def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> Eva
         InvalidInput: there is no run, its file is none of an evaluation, or ``confidence`` is not in (0, 1).
         OSError: a file cannot be read.
     """
-    return make_report(out, list(read_lines(out)), confidence)
+    return make_report(out, list(read_answer_lines(out)), confidence)
 
 
 def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confidence: float) -> EvalReport:
@@ -215,3 +212,34 @@ def _add_costs(costs: Sequence[Decimal | None]) -> Decimal | None:
 
 def _write_amount(amount: Decimal | None) -> str | None:
     return None if amount is None else format(amount, "f")
+
+
+def _write_table(report: EvalReport) -> str:
+    design = report.design
+    often = f" x {design.repeats}" if design.repeats > 1 else ""
+    lines = [f"{report.path}: {report.cases} of {design.cases} cases{often}"]
+    width = max((len(name) for name in report.metrics), default=0)
+    for one in report.metrics.values():
+        flaky = f"  {name_cases('flaky', one.flaky)}" if one.flaky else ""
+        lines.append(f"  {one.name:<{width}}  {one.mean:7.1%}  [{one.low:.1%}, {one.high:.1%}]{flaky}")
+    for count, what in (
+        (report.missing, "without an answer, which the next run asks for"),
+        (report.errors, "wrong, since the target has failed"),
+        (report.unscored, "scores missing, since a scorer has failed"),
+    ):
+        if count:
+            lines.append(f"  {count} {what}")
+    if report.seconds is not None and report.seconds_p95 is not None:
+        lines.append(f"  {report.seconds:.3g} s an answer, {report.seconds_p95:.3g} s for all but one in twenty")
+    if report.cost:
+        judges = f", and ${report.judge_cost:.4f} for judges" if report.judge_cost else ""
+        lines.append(f"  ${report.cost:.4f}{judges}")
+    if report.stopped is not None:
+        lines.append(f"  stopped by {type(report.stopped).__name__}: {report.stopped}")
+    if report.comparison is not None:
+        lines.append(str(report.comparison))
+        if report.cases < design.cases and report.is_complete:
+            lines.append(
+                "  certain before the end, so the difference tends to be too far from 0; the interval is right"
+            )
+    return "\n".join(lines)

@@ -13,7 +13,7 @@ from hocket.batch.progress import Progress
 from hocket.batch.report import BatchReport
 from hocket.batch.route import Via
 from hocket.errors import InvalidInput
-from hocket.evaluation.cases import Case, CaseLike, find_digest, make_cases
+from hocket.evaluation.cases import Case, CaseLike, make_cases, make_digest
 from hocket.evaluation.comparison import compare
 from hocket.evaluation.files import (
     AnswerLine,
@@ -21,7 +21,7 @@ from hocket.evaluation.files import (
     find_scores_path,
     is_final,
     name_run,
-    read_lines,
+    read_answer_lines,
     write_line,
 )
 from hocket.evaluation.report import EvalReport, make_report, read_report
@@ -128,7 +128,7 @@ class _Evaluation:
         self._is_given = target is None
         self._target: AnyRunnable = RunnablePassthrough() if target is None else coerce_to_runnable(target)
         self._runs = {name_run(id, run): case for id, case in cases.items() for run in range(design.repeats)}
-        self._digests = {id: find_digest(case) for id, case in cases.items()}
+        self._digests = {id: make_digest(case) for id, case in cases.items()}
         self._scorers = scorers
         self._out = out
         self._design = design
@@ -164,7 +164,7 @@ class _Evaluation:
 
     async def score(self, max_concurrency: int) -> list[AnswerLine]:
         """Score what is answered, as far as it is not scored; return the answers."""
-        lines = await ASYNC.call_sync(lambda: [*read_lines(self._out)])
+        lines = await ASYNC.call_sync(lambda: [*read_answer_lines(self._out)])
         scored = {
             f"{id}/{name}": (line, name)
             for line in lines

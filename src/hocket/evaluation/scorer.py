@@ -27,6 +27,7 @@ class Score:
 
 
 ScoreLike: TypeAlias = Score | float | bool | None
+"""What a scorer may return."""
 
 Scorer: TypeAlias = Callable[[Answer, Case], ScoreLike | Awaitable[ScoreLike]]
 """Gives an answer to a case a score; its ``__name__`` is the metric's. It may be async; another one runs in a thread."""

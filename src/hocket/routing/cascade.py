@@ -20,7 +20,7 @@ from hocket.language_models.registry import init_chat_model
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.retries import RetryPolicy
 from hocket.routing.attempt import open_call, sign
-from hocket.routing.deployment import name_model
+from hocket.routing.deployment import name_member
 from hocket.routing.group import ModelGroup, compose_member
 
 __all__ = ["CascadeStep", "ChatCascade"]
@@ -109,12 +109,12 @@ class ChatCascade(ModelGroup):
     @property
     def member_names(self) -> Sequence[str]:
         """The names of the models."""
-        return [name_model(model) for model in self.models]
+        return [name_member(model) for model in self.models]
 
     @property
     def _steps(self) -> tuple[_Member, ...]:
         if self._held is None:
-            self._held = tuple(_Member(name_model(model), *compose_member(self, model)) for model in self.models)
+            self._held = tuple(_Member(name_member(model), *compose_member(self, model)) for model in self.models)
         return self._held
 
     def _compose_attempts(self) -> Next:

@@ -16,7 +16,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.registry import init_chat_model
 from hocket.rate_limiters import RateLimiter
 
-__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_model"]
+__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_member"]
 
 _log = logging.getLogger("hocket.routing")
 
@@ -61,7 +61,7 @@ class Deployment:
             )
 
 
-def name_model(model: BaseChatModel) -> str:
+def name_member(model: BaseChatModel) -> str:
     """Return ``provider:model``, or what is known of that."""
     provider = getattr(model, "_provider", None) or model._llm_type
     served = getattr(model, "_served_model", None)

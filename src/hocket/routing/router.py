@@ -18,7 +18,7 @@ from hocket.prices import price_of
 from hocket.rate_limiters import RateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.routing.choice import Rule
-from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_model
+from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_member
 from hocket.routing.dispatch import Dispatcher
 from hocket.routing.gate import Gate
 from hocket.routing.group import ModelGroup, compose_member
@@ -161,7 +161,7 @@ class ChatRouter(ModelGroup):
     def _make_places(self) -> list[DeploymentPlace]:
         places: list[DeploymentPlace] = []
         for deployment in self.deployments:
-            name = stem = deployment.name or name_model(cast(BaseChatModel, deployment.model))
+            name = stem = deployment.name or name_member(cast(BaseChatModel, deployment.model))
             count = 1
             while any(place.name == name for place in places):
                 name = f"{stem}#{(count := count + 1)}"

@@ -23,7 +23,7 @@ from hocket.errors import (
 from hocket.language_models import BaseChatModel
 from hocket.testing.clock import virtual_clock
 from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
-from hocket.testing.server import Answer, Behaviour, Cut, End, Format, ReceivedRequest, Reply, Script, Step, Stream
+from hocket.testing.server import Behaviour, Cut, End, Format, ReceivedRequest, Reply, Script, Step, Stream, WireAnswer
 from hocket.timeouts import Timeout
 
 __all__ = ["Streams"]
@@ -220,7 +220,7 @@ class _Garbled:
 
     behaviour: Behaviour
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         whole = self.behaviour.answer(request, format)
         return replace(whole, steps=self._garble(whole.steps))
 

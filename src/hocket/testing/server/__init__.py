@@ -47,10 +47,9 @@ from hocket.testing.server.openai_responses import OpenAIResponsesFormat
 from hocket.testing.server.reply_content import ReplyContent, ScriptedToolCall, VectorContent, write_arguments
 from hocket.testing.server.server import Script, Server, serve
 from hocket.testing.server.submitted_batch import BatchPlan, SubmittedBatch, SubmittedRow
-from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
+from hocket.testing.server.wire import Bill, End, ReceivedRequest, Step, Wait, WireAnswer
 
 __all__ = [
-    "Answer",
     "AnthropicFormat",
     "BatchPlan",
     "BedrockFormat",
@@ -86,6 +85,7 @@ __all__ = [
     "Vectors",
     "Wait",
     "WholeReply",
+    "WireAnswer",
     "cut_text",
     "measure_text",
     "read_body",

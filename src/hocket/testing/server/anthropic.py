@@ -10,7 +10,7 @@ from hocket.testing.server.batch_formats import AnthropicBatchFormat, BatchForma
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.reply_content import ReplyContent, write_arguments
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["AnthropicFormat"]
 
@@ -33,7 +33,7 @@ class AnthropicFormat(Format):
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the list of models, or the count of a prompt's tokens."""
         if request.path.endswith("/messages/count_tokens"):
             return Body({"input_tokens": _count_prompt(read_body(request))}).answer(request, self)

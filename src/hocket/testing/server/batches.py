@@ -18,7 +18,7 @@ from hocket.testing.server.batch_formats import BatchEndpoint, BatchFormat
 from hocket.testing.server.behaviours import Behaviour, Body
 from hocket.testing.server.format import Format
 from hocket.testing.server.submitted_batch import BatchPlan, SubmittedBatch, SubmittedRow
-from hocket.testing.server.wire import Answer, Bill, ReceivedRequest
+from hocket.testing.server.wire import Bill, ReceivedRequest, WireAnswer
 
 __all__ = ["ScriptedBatches"]
 
@@ -35,7 +35,7 @@ class ScriptedBatches:
     """
 
     def __init__(
-        self, format: Format, answer: Callable[[ReceivedRequest], Answer], bill: Callable[[int], None]
+        self, format: Format, answer: Callable[[ReceivedRequest], WireAnswer], bill: Callable[[int], None]
     ) -> None:
         self.plan: BatchPlan | Callable[[SubmittedBatch], BatchPlan] = BatchPlan()
         self.is_offered = True
@@ -77,7 +77,7 @@ class ScriptedBatches:
         """What all batches have used; see `SubmittedBatch.usage`."""
         return sum((batch.usage for batch in self.submitted), Counter[str]())
 
-    def answer(self, request: ReceivedRequest) -> Answer | None:
+    def answer(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the answer to a request to a batch endpoint; None: it is for another."""
         words = self._format.batches
         if words is None or (found := words.find(request)) is None:

@@ -12,7 +12,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body
 from hocket.testing.server.reply_content import ReplyContent, write_arguments
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["BedrockFormat", "write_frame"]
 
@@ -58,7 +58,7 @@ class BedrockFormat(Format):
         """Return whether the path asks for a stream."""
         return request.path.endswith("-stream")
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the count of a prompt's tokens."""
         if not request.path.endswith("/count-tokens"):
             return None

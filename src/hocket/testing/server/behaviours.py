@@ -1,6 +1,6 @@
 """What a scripted server can be told to do.
 
-A behaviour is data. Asked with a request, it returns an `Answer`: the bytes and pauses to play. It knows nothing of
+A behaviour is data. Asked with a request, it returns an `WireAnswer`: the bytes and pauses to play. It knows nothing of
 sockets, and nothing of a provider's words either, which are the business of a `Format`.
 """
 
@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from hocket.errors import InvalidInput
 from hocket.testing.server.format import Format, ReplyEvents
 from hocket.testing.server.reply_content import ReplyContent, VectorContent
-from hocket.testing.server.wire import Answer, Bill, End, ReceivedRequest, Step, Wait
+from hocket.testing.server.wire import Bill, End, ReceivedRequest, Step, Wait, WireAnswer
 
 __all__ = ["Behaviour", "Body", "Cut", "Events", "Hangup", "Reply", "Split", "Status", "Stream", "Vectors"]
 
@@ -25,7 +25,7 @@ EVENT_STREAM = Format.stream_type
 class Behaviour(Protocol):
     """Anything that answers a request."""
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return what to send."""
         ...
 
@@ -42,11 +42,13 @@ class _HTTPReply:
     delay: float = 0
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def _reply(self, steps: Iterable[Step], usual: Mapping[str, str], status: int = 200, then: End = "end") -> Answer:
+    def _reply(
+        self, steps: Iterable[Step], usual: Mapping[str, str], status: int = 200, then: End = "end"
+    ) -> WireAnswer:
         """Return an answer of unknown length."""
-        return Answer(status, {**usual, **self.headers}, steps, delay=self.delay, then=then)
+        return WireAnswer(status, {**usual, **self.headers}, steps, delay=self.delay, then=then)
 
-    def _reply_whole(self, body: bytes, usual: Mapping[str, str], status: int = 200, tokens: int = 0) -> Answer:
+    def _reply_whole(self, body: bytes, usual: Mapping[str, str], status: int = 200, tokens: int = 0) -> WireAnswer:
         """Return an answer that announces its length."""
         return replace(self._reply([Bill(tokens), body], usual, status), length=len(body))
 
@@ -58,7 +60,7 @@ class Reply(_HTTPReply, ReplyContent):
     Its arguments are those of `ReplyContent`, and ``delay`` and ``headers``.
     """
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return it as ``request`` wants it."""
         if format.wants_stream(request):
             quick = Stream(**{part.name: getattr(self, part.name) for part in fields(Reply)})
@@ -88,7 +90,7 @@ class Stream(Reply):
     then: Literal["finish", "end", "ping", "stall", "eof", "reset"] = "finish"
     error: str | Mapping[str, Any] | None = None
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return it as ``request`` wants it.
 
         Raises:
@@ -135,7 +137,7 @@ class Vectors(_HTTPReply, VectorContent):
     Its arguments are those of `VectorContent`, and ``delay`` and ``headers``.
     """
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return them in the words of ``format``."""
         document = format.vectors(request, self)
         return self._reply_whole(to_json(document.content), JSON_HEADERS, tokens=document.tokens)
@@ -156,7 +158,7 @@ class Status(_HTTPReply):
     _: KW_ONLY
     error: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return the error."""
         return self._reply_whole(
             to_json(format.error(self.status, self.message, self.error)), JSON_HEADERS, self.status
@@ -177,7 +179,7 @@ class Body(_HTTPReply):
     _: KW_ONLY
     status: int = 200
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return the body."""
         content = self.content
         if isinstance(content, Iterator):
@@ -207,7 +209,7 @@ class Events(_HTTPReply):
     every: float = 0
     then: End = "end"
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return the events."""
         return self._reply(self._make_steps(), _stream_headers(EVENT_STREAM), self.status, self.then)
 
@@ -235,9 +237,9 @@ class Hangup:
     _: KW_ONLY
     delay: float = 0
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return no answer."""
-        return Answer(0, delay=self.delay, then=self.how)
+        return WireAnswer(0, delay=self.delay, then=self.how)
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ class Cut:
     at_byte: int
     how: End = "eof"
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return the answer of the other, cut."""
         whole = self.behaviour.answer(request, format)
         length = whole.length
@@ -284,7 +286,7 @@ class Split:
     size: int = 1
     every: float = 0
 
-    def answer(self, request: ReceivedRequest, format: Format) -> Answer:
+    def answer(self, request: ReceivedRequest, format: Format) -> WireAnswer:
         """Return the answer of the other, split."""
         whole = self.behaviour.answer(request, format)
         return replace(whole, steps=self._split(whole.steps))

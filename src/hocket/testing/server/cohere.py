@@ -9,7 +9,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body, write_event
 from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["CohereFormat"]
 
@@ -27,7 +27,7 @@ class CohereFormat(Format):
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the list of models."""
         if self._models is None or request.method != "GET" or not request.path.endswith("/models"):
             return None

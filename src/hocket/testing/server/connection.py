@@ -18,7 +18,7 @@ from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint
 from anyio.streams.memory import MemoryObjectSendStream
 
-from hocket.testing.server.wire import Answer, Bill, ReceivedRequest, RequestParser, Wait, chunk, head
+from hocket.testing.server.wire import Bill, ReceivedRequest, RequestParser, Wait, WireAnswer, chunk, head
 
 __all__ = ["ServedConnection"]
 
@@ -44,7 +44,7 @@ class ServedConnection:
         sock: socket.socket,
         number: int,
         *,
-        answer: Callable[[ReceivedRequest], Answer],
+        answer: Callable[[ReceivedRequest], WireAnswer],
         bill: Callable[[int], None],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
@@ -101,7 +101,7 @@ class ServedConnection:
             if answer.then != "end" or _asks_to_close(request.headers) or _asks_to_close(answer.headers):
                 return
 
-    async def _play(self, answer: Answer) -> None:
+    async def _play(self, answer: WireAnswer) -> None:
         await self._wait(answer.delay)
         if answer.status:
             await self._send(head(answer))

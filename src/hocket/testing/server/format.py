@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 from hocket.errors import InvalidInput
 from hocket.testing.server.batch_formats import BatchFormat
 from hocket.testing.server.reply_content import ReplyContent, VectorContent
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["Format", "ReplyEvents", "WholeReply", "cut_text", "measure_text", "read_body", "write_event"]
 
@@ -87,7 +87,7 @@ class Format(ABC):
         """
         return bool(read_body(request).get("stream"))
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the answer to a request that is no part of a script, such as for the list of models. Default: none is."""
         return None
 

@@ -22,7 +22,7 @@ from hocket.testing.server.format import (
     write_event,
 )
 from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["GoogleFormat"]
 
@@ -56,7 +56,7 @@ class GoogleFormat(Format):
         """Return whether the path asks for a stream."""
         return request.path.endswith(":streamGenerateContent")
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the list of models."""
         if self._models is None or request.method != "GET" or not request.path.endswith("/models"):
             return None

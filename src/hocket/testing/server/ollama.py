@@ -10,7 +10,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.testing.server.behaviours import Body
 from hocket.testing.server.format import Format, ReplyEvents, WholeReply, cut_text, measure_text, read_body
 from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["OllamaFormat"]
 
@@ -36,7 +36,7 @@ class OllamaFormat(Format):
         """Return whether the reply is to be streamed: it is, where a request for a chat says nothing."""
         return request.path.endswith("/chat") and read_body(request).get("stream") is not False
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the list of models."""
         if self._models is None or request.method != "GET" or request.path != "/api/tags":
             return None

@@ -23,7 +23,7 @@ from hocket.testing.server.format import (
     write_event,
 )
 from hocket.testing.server.reply_content import ReplyContent, VectorContent, write_arguments
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["OpenAIFormat"]
 
@@ -58,7 +58,7 @@ class OpenAIFormat(Format):
     def __init__(self, models: Sequence[str] | None = ("test-model",)) -> None:
         self._models = models
 
-    def unscripted(self, request: ReceivedRequest) -> Answer | None:
+    def unscripted(self, request: ReceivedRequest) -> WireAnswer | None:
         """Return the list of models, or one of them."""
         path = f"{self.prefix}/models"
         if self._models is None or request.method != "GET" or not request.path.startswith(path):

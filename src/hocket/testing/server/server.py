@@ -24,7 +24,7 @@ from hocket.testing.server.batches import ScriptedBatches
 from hocket.testing.server.behaviours import Behaviour, Reply, Status
 from hocket.testing.server.connection import ServedConnection
 from hocket.testing.server.format import Format
-from hocket.testing.server.wire import Answer, ReceivedRequest
+from hocket.testing.server.wire import ReceivedRequest, WireAnswer
 
 __all__ = ["Script", "Server", "serve"]
 
@@ -202,14 +202,14 @@ class Server:
             self.open_connections -= 1
             self._ring_bells()
 
-    def _answer(self, request: ReceivedRequest) -> Answer:
+    def _answer(self, request: ReceivedRequest) -> WireAnswer:
         request = replace(request, at=clock.current().now())
         self.requests.append(request)
         answer = self._try(self._choose_answer, request)
         self._ring_bells()
         return answer
 
-    def _try(self, way: Callable[[ReceivedRequest], Answer], request: ReceivedRequest) -> Answer:
+    def _try(self, way: Callable[[ReceivedRequest], WireAnswer], request: ReceivedRequest) -> WireAnswer:
         try:
             return way(request)
         except Exception as error:
@@ -217,10 +217,10 @@ class Server:
             refusal = Status(500, f"the test server has a problem: {error!r}", headers={"x-should-retry": "false"})
             return refusal.answer(request, self._format)
 
-    def _choose_answer(self, request: ReceivedRequest) -> Answer:
+    def _choose_answer(self, request: ReceivedRequest) -> WireAnswer:
         return self.batches.answer(request) or self._format.unscripted(request) or self._follow_script(request)
 
-    def _follow_script(self, request: ReceivedRequest) -> Answer:
+    def _follow_script(self, request: ReceivedRequest) -> WireAnswer:
         behaviour = self._next(request)
         if isinstance(behaviour, str):
             behaviour = Reply(behaviour)

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from hocket.errors import InvalidInput
 
-__all__ = ["Answer", "Bill", "End", "ReceivedRequest", "RequestParser", "Step", "Wait", "chunk", "head"]
+__all__ = ["Bill", "End", "ReceivedRequest", "RequestParser", "Step", "Wait", "WireAnswer", "chunk", "head"]
 
 End = Literal["end", "eof", "reset", "stall"]
 """How an answer ends: properly; the connection closed, in peace or by a reset; or never, with the connection open."""
@@ -70,7 +70,7 @@ Step = bytes | Wait | Bill
 
 
 @dataclass(frozen=True)
-class Answer:
+class WireAnswer:
     """An answer, step by step.
 
     Attributes:
@@ -165,7 +165,7 @@ def _parse_head(lines: bytes) -> ReceivedRequest:
     return ReceivedRequest(method, path, query, headers, b"")
 
 
-def head(answer: Answer) -> bytes:
+def head(answer: WireAnswer) -> bytes:
     """Return the status line and the headers. A header of the answer goes over the one that frames the body."""
     framing = {"transfer-encoding": "chunked"} if answer.length is None else {"content-length": str(answer.length)}
     try:
