@@ -21,14 +21,7 @@ IMPORT = re.compile(r"^ *from (hocket[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 PAGE = re.compile(r'\bpage(?:=| = )"([\w/-]+\.md)?#?([\w-]*)"')
 
 # Attributes of spans, which look like names of Python.
-OF_SPANS = {
-    "hocket.cache_hit",
-    "hocket.closed",
-    "hocket.deployment",
-    "hocket.prefix_break",
-    "hocket.replayed",
-    "hocket.retry",
-}
+OF_SPANS = {f"hocket.{name}" for name in ("cache_hit", "closed", "deployment", "prefix_break", "replayed", "retry")}
 
 
 @functools.cache

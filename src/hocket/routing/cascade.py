@@ -7,7 +7,7 @@ comes; the others' are read whole first, since an answer that was shown cannot b
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
-from typing import Any, ClassVar, NamedTuple, TypedDict, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, cast
 
 from pydantic import Field, PrivateAttr, field_validator
 
@@ -26,6 +26,13 @@ from hocket.routing.group import ModelGroup, compose_member
 __all__ = ["CascadeStep", "ChatCascade"]
 
 Accept = Callable[[AIMessage], bool | Awaitable[bool]]
+
+
+if TYPE_CHECKING:
+    CascadeModels: TypeAlias = Sequence[BaseChatModel | str]
+    """What a cascade is given; its field holds a tuple of models."""
+else:
+    CascadeModels = tuple[BaseChatModel, ...]
 
 
 class CascadeStep(TypedDict):
@@ -68,7 +75,7 @@ class ChatCascade(ModelGroup):
         InvalidInput: there are fewer than two models.
     """
 
-    models: tuple[BaseChatModel, ...] = Field(exclude=True, repr=False)
+    models: CascadeModels = Field(exclude=True, repr=False)
     accept: Accept = Field(exclude=True, repr=False)
     name: str | None = "cascade"
 
@@ -100,21 +107,21 @@ class ChatCascade(ModelGroup):
     @property
     def _identifying_params(self) -> Mapping[str, Any]:
         accept = getattr(self.accept, "__qualname__", type(self.accept).__qualname__)
-        return {"models": [model._get_llm_string() for model in self.models], "accept": accept}
+        return {"models": [model._get_llm_string() for model in self._members], "accept": accept}
 
     @property
     def _members(self) -> Sequence[BaseChatModel]:
-        return self.models
+        return cast("tuple[BaseChatModel, ...]", self.models)
 
     @property
     def member_names(self) -> Sequence[str]:
         """The names of the models."""
-        return [name_member(model) for model in self.models]
+        return [name_member(model) for model in self._members]
 
     @property
     def _steps(self) -> tuple[_Member, ...]:
         if self._held is None:
-            self._held = tuple(_Member(name_member(model), *compose_member(self, model)) for model in self.models)
+            self._held = tuple(_Member(name_member(model), *compose_member(self, model)) for model in self._members)
         return self._held
 
     def _compose_attempts(self) -> Next:

@@ -6,8 +6,9 @@ limiter of the deployment, which is asked before each attempt anyway (`hocket.ro
 
 import logging
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from hocket._pipeline.call import Next
 from hocket._runtime import clock
@@ -16,7 +17,7 @@ from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.registry import init_chat_model
 from hocket.rate_limiters import RateLimiter
 
-__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "name_member"]
+__all__ = ["Deployment", "DeploymentPlace", "DeploymentState", "Deployments", "name_member"]
 
 _log = logging.getLogger("hocket.routing")
 
@@ -59,6 +60,13 @@ class Deployment:
             raise InvalidInput(
                 f"the rate_limiter of a Deployment is {type(limiter).__name__}; it must be a RateLimiter"
             )
+
+
+if TYPE_CHECKING:
+    Deployments: TypeAlias = Sequence[Deployment | BaseChatModel | str]
+    """What a router is given; its field holds a tuple of `Deployment`."""
+else:
+    Deployments = tuple[Deployment, ...]
 
 
 def name_member(model: BaseChatModel) -> str:

@@ -18,7 +18,7 @@ from hocket.prices import price_of
 from hocket.rate_limiters import RateLimiter
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.routing.choice import Rule
-from hocket.routing.deployment import Deployment, DeploymentPlace, DeploymentState, name_member
+from hocket.routing.deployment import Deployment, DeploymentPlace, Deployments, DeploymentState, name_member
 from hocket.routing.dispatch import Dispatcher
 from hocket.routing.gate import Gate
 from hocket.routing.group import ModelGroup, compose_member
@@ -63,7 +63,7 @@ class ChatRouter(ModelGroup):
         InvalidInput: there are no deployments, two have one name, or one is a router.
     """
 
-    deployments: tuple[Deployment, ...] = Field(exclude=True, repr=False)
+    deployments: Deployments = Field(exclude=True, repr=False)
     by: Rule = "weight"
     hedge: float | None = Field(default=None, gt=0, le=1)
     affinity: bool = True
@@ -111,6 +111,10 @@ class ChatRouter(ModelGroup):
         return {**super().__getstate__(), "__pydantic_private__": {"_standing": None}}
 
     @property
+    def _deployed(self) -> tuple[Deployment, ...]:
+        return cast("tuple[Deployment, ...]", self.deployments)
+
+    @property
     def _llm_type(self) -> str:
         return "router"
 
@@ -120,7 +124,7 @@ class ChatRouter(ModelGroup):
 
     @property
     def _members(self) -> Sequence[BaseChatModel]:
-        return [cast(BaseChatModel, one.model) for one in self.deployments]
+        return [cast(BaseChatModel, one.model) for one in self._deployed]
 
     # -- how it stands
 
@@ -160,7 +164,7 @@ class ChatRouter(ModelGroup):
 
     def _make_places(self) -> list[DeploymentPlace]:
         places: list[DeploymentPlace] = []
-        for deployment in self.deployments:
+        for deployment in self._deployed:
             name = stem = deployment.name or name_member(cast(BaseChatModel, deployment.model))
             count = 1
             while any(place.name == name for place in places):
