@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import InvalidInput
+from hocket.errors import InvalidInput, ProviderUnavailable
 from hocket.evaluation import Answer, Case, compare, evaluate
 
 
@@ -65,6 +65,20 @@ def test_cases_that_are_left_out(make: Callable[..., Path]) -> None:
         compare(old, changed)
     with pytest.raises(InvalidInput, match="have no case in common: 0 have one id and are not the same, and 60"):
         compare(old, make(30, 0, first=100))
+
+
+def test_an_answer_that_is_missing_costs_no_look(make: Callable[..., Path], tmp_path: Path) -> None:
+    """Of 60 cases 59 have an answer: all 59 count."""
+
+    def answer(number: int) -> str:
+        if number == 41:
+            raise ProviderUnavailable("down")
+        return "a"
+
+    new = tmp_path / "new.jsonl"
+    evaluate(answer, [Case(number, "a", id=f"c{number}") for number in range(60)], [right], new)
+    verdict = compare(make(60, 14), new)["right"]
+    assert (verdict.verdict, verdict.cases) == ("better", 59)
 
 
 def test_metrics_that_both_have(make: Callable[..., Path]) -> None:

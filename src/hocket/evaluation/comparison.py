@@ -55,7 +55,7 @@ def compare(
         min_difference=min_difference,
         confidence=confidence,
         planned=after.design.cases if is_looked_at else None,
-        asked=digests[1].keys() if is_looked_at else None,
+        asked=digests[1].keys() | set(after.missing_cases) if is_looked_at else None,
     )
     is_early = after.design.sequential and not after.missing  # the rest was not asked
     gained, lost = _find_flips(scores[0][names[0]], scores[1][names[0]])

@@ -51,6 +51,7 @@ class EvalReport:
         design: how it was planned.
         cases: that are answered.
         missing: answers that are not there, since something else than the target has failed; the next run asks again.
+        missing_cases: the ids of their cases.
         errors: answers that count as wrong, since the target has failed.
         unscored: scores that are not there, since a scorer has failed; the next run scores again.
         usage: tokens of the target. cost: in US dollars. judge_cost: of scorers that ask models. None: not known.
@@ -66,6 +67,7 @@ class EvalReport:
     design: Design
     cases: int = 0
     missing: int = 0
+    missing_cases: list[str] = field(default_factory=list[str])
     errors: int = 0
     unscored: int = 0
     usage: UsageMetadata | None = None
@@ -138,6 +140,7 @@ def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confid
     report = EvalReport(os.fspath(out), metrics, _find_design(lines), rows=rows, judge_cost=judge_cost)
     report.cases = len({row["case"] for row in rows})
     report.missing = sum(line.answer is None for line in lines)
+    report.missing_cases = sorted({line.case for line in lines if line.answer is None})
     report.errors = sum(row["error"] is not None for row in rows)
     report.unscored = sum(name not in row["scores"] for row in rows for name in names)
     report.cost = _add_costs([line.answer.cost for line in lines if line.answer is not None])
