@@ -28,6 +28,7 @@ def configure(parser: OneLineParser) -> None:
         "models MODEL", "provider:model, see `hocket models`, which clients call by that name; or NAME=MODEL", nargs="*"
     )
     parser.declare("--agent NAME=MODULE:OBJECT ...", "an agent of a program, which clients call by NAME")
+    parser.declare("--litellm FILE", "the groups of a LiteLLM proxy's file, by their names and aliases", type=Path)
     parser.declare("--embeddings MODEL ...", "an embedding model, by the same names; or NAME=MODEL")
     parser.declare("--host HOST", "the address to listen at (default: %(default)s)", default=_LOCAL[0])
     parser.declare("--port PORT", "the port (default: %(default)s); 0: a free one", type=_parse_port, default=8000)
@@ -40,7 +41,8 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
     parser.declare(
         "--unsupported POLICY",
-        "raise (default): refuse options that a model cannot take; drop: leave them out",
+        "raise (default): refuse options that a model cannot take, and parts of --litellm FILE that are not done here; "
+        "drop: leave them out",
         choices=("raise", "drop"),
         default="raise",
     )
@@ -78,6 +80,9 @@ def run(arguments: argparse.Namespace) -> None:
     budget = _hold_budget(arguments.budget, is_named=isinstance(keys, dict))
     models: dict[str, Any] = {name: _open_model(model) for name, model in names.items()}
     for further in (
+        {}
+        if arguments.litellm is None
+        else _open_groups(arguments.litellm, arguments.unsupported, has_keys=bool(keys)),
         {name: init_embeddings(model) for name, model in embedders.items()},
         {name: load_object(place, "agent") for name, place in agents.items()},
     ):
@@ -85,7 +90,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise InvalidInput(f"two models are called {min(twice)!r}; give one another name, NAME=MODEL")
         models |= further
     if not models:
-        raise InvalidInput("there is nothing to serve: name a MODEL, --agent or --embeddings")
+        raise InvalidInput("there is nothing to serve: name a MODEL, --agent, --litellm or --embeddings")
 
     def describe(url: str) -> str:
         page = f", a page at {url}/page/" if arguments.page else ""
@@ -220,3 +225,29 @@ def _open_model(name: str) -> "BaseChatModel":
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model
+
+
+def _open_groups(path: Path, unsupported: str, *, has_keys: bool) -> dict[str, Any]:
+    """Return the models of a LiteLLM proxy's file. Its master key is answered by keys of ours, and by nothing else.
+
+    Raises:
+        InvalidInput: the file is wrong, or parts of it are not done here.
+    """
+    import warnings
+
+    from hocket.routing import routers_from_litellm
+    from hocket.routing.litellm_file import read_litellm_file, read_mapping
+
+    said = read_litellm_file(path)
+    general = read_mapping(said.pop("general_settings", None), "general_settings")
+    if has_keys:
+        general.pop("master_key", None)
+    leaves_out = unsupported == "drop" and not general.get("master_key")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        models = routers_from_litellm(
+            {**said, "general_settings": general}, unsupported="warn" if leaves_out else "raise"
+        )
+    for warning in caught:
+        note(str(warning.message))
+    return dict(models)

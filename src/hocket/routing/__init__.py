@@ -3,6 +3,7 @@
 - `ChatRouter`: a chat model that asks the deployment which is able, and another one where that fails.
 - `ChatCascade`: a chat model that asks a cheap one first, and the next where its answer is not accepted.
 - `Deployment`: one of them; `DeploymentState`: how it stands.
+- `routers_from_litellm`: routers out of the file of a LiteLLM proxy.
 """
 
 from typing import TYPE_CHECKING
@@ -12,8 +13,10 @@ from hocket.routing.deployment import Deployment, DeploymentState
 
 if TYPE_CHECKING:
     from hocket.routing.cascade import CascadeStep, ChatCascade
+    from hocket.routing.litellm_config import routers_from_litellm
     from hocket.routing.router import ChatRouter
 
-__all__ = ["CascadeStep", "ChatCascade", "ChatRouter", "Deployment", "DeploymentState"]
+__all__ = ["CascadeStep", "ChatCascade", "ChatRouter", "Deployment", "DeploymentState", "routers_from_litellm"]
 
-__getattr__: Loader = loader(__name__, {"cascade": "CascadeStep ChatCascade", "router": "ChatRouter"})
+_LATER = {"cascade": "CascadeStep ChatCascade", "litellm_config": "routers_from_litellm", "router": "ChatRouter"}
+__getattr__: Loader = loader(__name__, _LATER)

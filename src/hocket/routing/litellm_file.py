@@ -1,0 +1,169 @@
+"""What a LiteLLM proxy's file says: its YAML, the variables that it reads, and what of it is not done here.
+
+A file may come from somebody else: its size, and what its aliases stand for, have limits. It may hold keys: no message
+repeats a line of it.
+"""
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from hocket._secrets import is_sensitive, redact
+from hocket.errors import InvalidInput, MissingDependency
+from hocket.errors.hints import excerpt
+
+__all__ = ["LiteLLMNotes", "read_list", "read_litellm_file", "read_mapping", "read_number"]
+
+LARGEST_FILE = 1_000_000
+"""Bytes of a file."""
+
+MOST_VALUES = 100_000
+"""Values in it, each alias counted as what it stands for."""
+
+_VARIABLE = "os.environ/"
+
+_INSTEAD = {
+    "general_settings.master_key": "clients' keys are given with `hocket serve --key-file FILE`, or `openai_app(keys=...)`",
+    "environment_variables": "set them where the process is started",
+}
+
+
+def read_litellm_file(path: str | Path) -> dict[str, object]:
+    """Return what a file says, with its variables as they are named.
+
+    Raises:
+        InvalidInput: it cannot be read, is too large, is no plain YAML, has a key twice in one place, or is no mapping.
+        MissingDependency: PyYAML is not installed.
+    """
+    try:
+        import yaml  # pyright: ignore[reportMissingModuleSource]
+    except ImportError as error:
+        missing = "a LiteLLM file needs PyYAML, which is not installed: pip install 'hocket[yaml]'"
+        raise MissingDependency(missing) from error
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise InvalidInput(f"it is larger than {LARGEST_FILE:,} bytes")
+        text = data.decode("utf-8-sig")
+        _count_values(cast(Any, yaml).compose(text, yaml.SafeLoader), {})
+        return read_mapping(yaml.safe_load(text), "what it holds")
+    except OSError as error:
+        reason = error.strerror
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = f"line {mark.line + 1}: {getattr(error, 'problem', None)}" if mark else "it is no YAML"
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, InvalidInput) else "it is no text of plain YAML"
+    raise InvalidInput(f"{path}: {reason}")
+
+
+def _count_values(node: Any, sizes: dict[int, int]) -> int:
+    """Return how many values a node of YAML stands for.
+
+    Raises:
+        InvalidInput: they are too many, one is within itself, or a mapping has a key twice.
+    """
+    if node is None or isinstance(node.value, str):
+        return 1
+    size = sizes.get(id(node))
+    if size is None:
+        sizes[id(node)] = MOST_VALUES  # until it is known: within itself it has no end
+        pairs = node.value if node.id == "mapping" else [(one,) for one in node.value]
+        size = sizes[id(node)] = 1 + sum(_count_values(one, sizes) for pair in pairs for one in pair)
+        keys = [str(pair[0].value) for pair in pairs if len(pair) > 1]
+        if twice := {key for key in keys if keys.count(key) > 1}:
+            raise InvalidInput(f"line {node.start_mark.line + 1}: the key {excerpt(min(twice))} is there twice")
+    if size > MOST_VALUES:
+        raise InvalidInput(f"it stands for more than {MOST_VALUES:,} values")
+    return size
+
+
+def read_mapping(value: object, place: str) -> dict[str, Any]:
+    """Return a copy of a mapping, with texts as its keys; of None an empty one.
+
+    Raises:
+        InvalidInput: it is no mapping.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidInput(f"{place} is {type(value).__name__}; it is a mapping")
+    return {str(key): one for key, one in cast("Mapping[object, Any]", value or {}).items()}
+
+
+def read_list(value: object, place: str) -> list[object]:
+    """Return a list.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if not isinstance(value, list):
+        raise InvalidInput(f"{place} is {type(value).__name__}; it is a list")
+    return [*cast("list[object]", value)]
+
+
+def read_number(value: object, place: str, least: float = math.ulp(0.0)) -> float | None:
+    """Return a number, which may be written as a text; None: there is none.
+
+    Raises:
+        InvalidInput: it is no number, or is less than ``least``. What it is may be secret, and is not said.
+    """
+    if value is None or value == "":
+        return None
+    try:
+        number = math.nan if isinstance(value, bool) else float(cast(str, value))
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not least <= number < math.inf:
+        raise InvalidInput(f"{place} is no number {'above 0' if least else 'of 0 or more'}")
+    return number
+
+
+class LiteLLMNotes:
+    """What was found on the way through a file.
+
+    Attributes:
+        unsupported: what is set and not done here, each with its place.
+    """
+
+    def __init__(self) -> None:
+        self.unsupported: list[str] = []
+        self._missing: dict[str, None] = {}
+        self._secrets: list[str] = []
+
+    def fill(self, value: object, name: str = "") -> Any:
+        """Return a value with variables of the environment in their places. What is secret in it is remembered."""
+        if isinstance(value, Mapping):
+            return {key: self.fill(one, str(key)) for key, one in cast("Mapping[object, object]", value).items()}
+        if isinstance(value, list):
+            return [self.fill(one, name) for one in cast("list[object]", value)]
+        if not isinstance(value, str):
+            return value
+        variable = value.removeprefix(_VARIABLE)
+        found = value if variable == value else os.environ.get(variable, "")
+        if not found and variable != value:
+            self._missing[variable] = None
+        if variable != value or is_sensitive(name):
+            self._secrets.append(found)
+        return found
+
+    def check_missing(self) -> None:
+        """Refuse variables that are not there, or empty.
+
+        Raises:
+            InvalidInput: some are, by their names.
+        """
+        if self._missing:
+            raise InvalidInput(f"the LiteLLM file reads variables that are not set: {', '.join(self._missing)}")
+
+    def refuse(self, place: str, reason: str = "") -> None:
+        """Note that what is set at a place is not done here."""
+        reason = reason or _INSTEAD.get(place, "")
+        self.unsupported.append(redact(f"{place} ({reason})" if reason else place, self._secrets))
+
+    def refuse_all(self, place: str, rest: Mapping[str, object]) -> None:
+        """Note what is set in a mapping of which the rest is understood."""
+        for key, value in rest.items():
+            if value not in (None, False, "", [], {}):
+                self.refuse(f"{place}{key}")
