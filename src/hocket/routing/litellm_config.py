@@ -195,7 +195,8 @@ class _Plan:
         routers = {name: self._make_router(name, group) for name, group in groups.items()}
         models: dict[str, RoutedModel] = {}
         for name, group in {**{name: name for name in routers}, **self._aliases}.items():
-            names = [group, *self._find_behind(name, {group})]
+            behind = self._fallbacks.get(name, self._fallbacks[_ANY])
+            names = [group, *self._find_behind(behind, {group})]
             for missing in (one for one in names if one not in routers):
                 self._notes.refuse(f"router_settings, for {name}", f"there is no group {excerpt(missing)}")
             if group in routers:
@@ -203,14 +204,14 @@ class _Plan:
                 models[name] = _with_fallbacks(first, others) if others else first
         return models
 
-    def _find_behind(self, name: str, seen: set[str]) -> Iterator[str]:
-        """Yield the groups behind a group in their order: after each one those behind it, and none twice."""
-        for target in self._fallbacks.get(name, self._fallbacks[_ANY]):
+    def _find_behind(self, behind: list[str], seen: set[str]) -> Iterator[str]:
+        """Yield groups in their order: after each one those that it has behind itself by its name, and none twice."""
+        for target in behind:
             group = self._aliases.get(target, target)
             if group not in seen:
                 seen.add(group)
                 yield group
-                yield from self._find_behind(target, seen)
+                yield from self._find_behind(self._fallbacks.get(target, []), seen)
 
     def _make_entry(self, place: str, parts: dict[str, Any]) -> _Entry | None:
         """Return what an entry of the list makes; None: nothing here."""
