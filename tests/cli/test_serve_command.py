@@ -22,7 +22,7 @@ QUESTION = {"model": "fake:Hello.", "messages": [{"role": "user", "content": "hi
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ([], 2, "there is nothing to serve: name a MODEL, --agent or --embeddings"),
+        ([], 2, "there is nothing to serve: name a MODEL, --agent, --litellm or --embeddings"),
         (["fake:Hello.", "--budget", "5"], 2, "'5' is no budget; write USD/day or USD/month"),
         (["fake:Hello.", "--budget", "much/day"], 2, "--budget is 'much'; it is an amount"),
         (["fake:Hello.", "--budget", "5/day"], 2, "held back: have it looked up, `pip install 'hocket[prices]'`"),
@@ -81,7 +81,9 @@ class Served:
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         assert process.stderr is not None
         self.process = process
-        self.said = process.stderr.readline()
+        self.first = self.said = process.stderr.readline()
+        while self.said and "/v1" not in self.said:  # what is noted before
+            self.said = process.stderr.readline()
         (url,) = re.findall(r"http://\S+/v1", self.said)
         self.url = url.removesuffix("/v1")
 
@@ -221,3 +223,52 @@ def test_without_uvicorn_the_extra_is_named(inside: Any, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     done = inside("serve", "fake:Hello.")
     assert done.returncode == 1 and "pip install 'hocket[serve]'" in done.stderr
+
+
+PROXY = """
+model_list:
+  - {model_name: chat, litellm_params: {model: fake/Hello.}}
+  - {model_name: chat, litellm_params: {model: fake/Hello.}}
+  - {model_name: broken, litellm_params: {model: openai/m, api_base: "http://127.0.0.1:9/v1", api_key: os.environ/SOME_KEY}}
+router_settings: {num_retries: 0, fallbacks: [{broken: [chat]}], model_group_alias: {gpt-4o: broken}}
+general_settings: {master_key: sk-1234, database_url: postgresql://x}
+litellm_settings: {callbacks: [otel]}
+"""
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, environ: dict[str, str]) -> str:
+    """A LiteLLM file, with the variable that it reads."""
+    environ["SOME_KEY"] = "sk-a-key"
+    (tmp_path / "config.yaml").write_text(PROXY)
+    (tmp_path / "keys").write_text(f"{KEY}\n")
+    return str(tmp_path / "config.yaml")
+
+
+def test_what_a_litellm_file_has_and_is_not_done_here(
+    proxy: str, tmp_path: Path, inside: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Is named at once; its master key as long as no keys of ours stand for it, even where the rest is left out."""
+    monkeypatch.setenv("SOME_KEY", "sk-a-key")
+    keys = ("--key-file", str(tmp_path / "keys"))
+    for arguments, has_keys in (((), False), (("--unsupported", "drop"), False), (keys, True)):
+        done = inside("serve", "--litellm", proxy, *arguments)
+        assert done.returncode == 2 and "sk-1234" not in done.stderr
+        assert "general_settings.database_url" in done.stderr
+        assert "litellm_settings.callbacks" in done.stderr
+        assert ("master_key (clients' keys are given with `hocket serve --key-file FILE`" in done.stderr) != has_keys
+    done = inside("serve", "--litellm", "nowhere.yaml")
+    assert done.returncode == 2 and done.stderr == "hocket: nowhere.yaml: No such file or directory\n"
+
+
+def test_the_groups_of_a_litellm_file_are_served(proxy: str, tmp_path: Path, served: Callable[..., Served]) -> None:
+    """By their names and aliases, beside others; fallbacks are asked."""
+    keys = ("--key-file", str(tmp_path / "keys"))
+    one = served("more=fake:More.", "--litellm", proxy, *keys, "--unsupported", "drop", "--upstream-errors")
+    assert "left out of the LiteLLM file: litellm_settings.callbacks; general_settings.database_url" in one.first
+    with httpx.Client(base_url=one.url, headers={"authorization": f"Bearer {KEY}"}) as client:
+        names = [model["id"] for model in client.get("/v1/models").json()["data"]]
+        assert names == ["more", "chat", "broken", "gpt-4o"]
+        for name, status in (("chat", 200), ("broken", 200), ("gpt-4o", 503)):
+            reply = client.post("/v1/chat/completions", json={**QUESTION, "model": name})
+            assert reply.status_code == status, reply.text

@@ -142,6 +142,8 @@ class _Plan:
         shared["timeout"] = shared.pop("request_timeout", None)
         settings = shared | notes.fill(read_mapping(said.pop("router_settings", None), "router_settings"))
         self._entries: list[object] = read_list(notes.fill(said.pop("model_list", None)), "model_list")
+        if not self._entries:
+            raise InvalidInput("model_list is empty; it has a deployment at least")
         notes.check_missing()
         settings["max_parallel_requests"] = settings.pop("default_max_parallel_requests", None)
         self._defaults = {key: value for key in _DEFAULTS if (value := settings.pop(key, None)) is not None}
