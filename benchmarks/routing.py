@@ -92,7 +92,7 @@ def _build_litellm(strategy: str) -> Body:
         {"model_name": "g", "litellm_params": {"model": "openai/m", "api_key": f"k{at}", "weight": at + 1}}
         for at in range(10)
     ]
-    router: Any = litellm.Router(model_list=entries, routing_strategy=strategy)  # type: ignore[attr-defined]
+    router: Any = litellm.Router(model_list=entries, routing_strategy=strategy)
     choose = partial(router.async_get_available_deployment, model="g", messages=talk, request_kwargs={})
     return awaiting(choose)
 

@@ -379,7 +379,7 @@ MERGED = "".join(
         ("a: &a {x: 1}\n" + MERGED, "it stands for more than 100,000 values"),
         ("a: &a [*a]", "it stands for more than"),
         ("a: 1\nb:\n  c: 1\n  c: 2", "line 3: the key 'c' is there twice"),
-        ("[" * 5000, "it is no text of plain YAML"),
+        ("{a: " * 5000, "it is no text of plain YAML"),
         ("a: 2024-99-99", "it is no text of plain YAML"),
         ("a: \x00", "no YAML"),
         ("a: " + "x" * 1_000_001, "it is larger than 1,000,000 bytes"),

@@ -6,6 +6,7 @@ repeats a line of it.
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -74,8 +75,9 @@ def _count_values(node: Any, sizes: dict[int, int]) -> int:
         pairs = node.value if node.id == "mapping" else [(one,) for one in node.value]
         size = sizes[id(node)] = 1 + sum(_count_values(one, sizes) for pair in pairs for one in pair)
         keys = [str(pair[0].value) for pair in pairs if len(pair) > 1]
-        if twice := {key for key in keys if keys.count(key) > 1}:
-            raise InvalidInput(f"line {node.start_mark.line + 1}: the key {excerpt(min(twice))} is there twice")
+        for key, count in Counter(keys).items():
+            if count > 1:
+                raise InvalidInput(f"line {node.start_mark.line + 1}: the key {excerpt(key)} is there twice")
     if size > MOST_VALUES:
         raise InvalidInput(f"it stands for more than {MOST_VALUES:,} values")
     return size
