@@ -39,8 +39,8 @@ OWN_FAULTS = (AuthenticationError, PermissionDenied, QuotaExceeded, ResourceNotF
 
 
 @dataclass
-class _Round:
-    """One round over the deployments.
+class _Progress:
+    """How far a round over the deployments is.
 
     Attributes:
         tried: deployments that have failed.
@@ -74,53 +74,53 @@ class Dispatcher:
 
     async def ask(self, call: Call) -> Any:
         """Ask deployments, one after another, until one answers, or none is left that may do better."""
-        policy, now = call.limits.retry, _Round()
+        policy, progress = call.limits.retry, _Progress()
         with retry_budget(1 if policy is None else policy.max_attempts) as budget:
-            place = self._choose(call, now)
+            place = self._choose(call, progress)
             while True:
                 is_waited_for = place is None
                 if place is None:
-                    if now.failure is not None and not self._find_able(now, now.full):
-                        raise self._set_pause(now.failure)
-                    place = await self._wait_for_one(call, now)
+                    if progress.failure is not None and not self._find_able(progress, progress.full):
+                        raise self._set_pause(progress.failure)
+                    place = await self._wait_for_one(call, progress)
                 try:
-                    return await self._have_answer(call, place, now, budget, is_waited_for)
+                    return await self._have_answer(call, place, progress, budget, is_waited_for)
                 except NoRoomError:
-                    now.full |= {place.name}
-                    place = self._choose(call, now)
+                    progress.full |= {place.name}
+                    place = self._choose(call, progress)
                 except Exception as error:
                     budget.count()
                     if isinstance(error, TotalTimeout):
                         error.retryable = not call.limits.is_over
                     if budget.is_spent or call.delivery.has_handed_out or not _goes_elsewhere(error):
                         raise
-                    now.failure = error
-                    now.tried |= {place.name}
+                    progress.failure = error
+                    progress.tried |= {place.name}
                     if is_waited_for:
-                        now.full = frozenset()
-                    place = self._choose(call, now)
+                        progress.full = frozenset()
+                    place = self._choose(call, progress)
                     if place is not None:
-                        await _emit_retry(call, error, len(now.tried))
+                        await _emit_retry(call, error, len(progress.tried))
                     call.delivery.restart()
 
     # -- which one
 
-    def _find_able(self, now: _Round, among: frozenset[str] | None = None) -> list[DeploymentPlace]:
+    def _find_able(self, progress: _Progress, among: frozenset[str] | None = None) -> list[DeploymentPlace]:
         """Return those that may be asked, of some names, or of those that have neither failed nor been full."""
         time = clock.current().now()
         able = [
             place
             for place in self.places
             if place.rests_until <= time
-            and (place.name in among if among is not None else place.name not in now.tried | now.full)
+            and (place.name in among if among is not None else place.name not in progress.tried | progress.full)
         ]
-        if isinstance(now.failure, ContextLengthExceeded):
-            largest = max((place.window for place in self.places if place.name in now.tried), default=0)
+        if isinstance(progress.failure, ContextLengthExceeded):
+            largest = max((place.window for place in self.places if place.name in progress.tried), default=0)
             able = [place for place in able if place.window > largest]
         return able
 
-    def _choose(self, call: Call, now: _Round) -> DeploymentPlace | None:
-        able = self._find_able(now)
+    def _choose(self, call: Call, progress: _Progress) -> DeploymentPlace | None:
+        able = self._find_able(progress)
         if not able:
             return None
         if not self.affinity:
@@ -133,13 +133,13 @@ class Dispatcher:
         session = (call.request.metadata or {}).get("session_id")
         return choose(able, self.by, None if session is None else str(session))
 
-    async def _wait_for_one(self, call: Call, now: _Round) -> DeploymentPlace:
+    async def _wait_for_one(self, call: Call, progress: _Progress) -> DeploymentPlace:
         """Return one that is busy; where all rest, wait for the first.
 
         Raises:
             RateLimitError: it would be back after the deadline.
         """
-        while not (busy := self._find_able(now, now.full or frozenset(place.name for place in self.places))):
+        while not (busy := self._find_able(progress, progress.full or frozenset(place.name for place in self.places))):
             time = clock.current().now()
             rest = min(place.rests_until for place in self.places) - time
             if call.limits.ends_at is not None and time + rest >= call.limits.ends_at:
@@ -147,13 +147,13 @@ class Dispatcher:
                 error.was_sent = False
                 raise error
             await call.mode.sleep(rest)
-            now.full = frozenset()
+            progress.full = frozenset()
         return choose(busy, self.by)
 
     # -- asking it
 
     async def _have_answer(
-        self, call: Call, place: DeploymentPlace, now: _Round, budget: BudgetScope, is_waited_for: bool
+        self, call: Call, place: DeploymentPlace, progress: _Progress, budget: BudgetScope, is_waited_for: bool
     ) -> Any:
         """Have a deployment answer, or another one that is quicker, and say in the answer who did."""
         if is_waited_for:
@@ -172,10 +172,10 @@ class Dispatcher:
         try:
             race.enter(place, open_attempt(call, place))
             if not await race.wait(timer.delay):
-                second = self._choose(call, replace(now, tried=now.tried | {place.name}, failure=None))
+                second = self._choose(call, replace(progress, tried=progress.tried | {place.name}, failure=None))
                 if second is not None and timer.take():
                     budget.count()
-                    now.tried |= {second.name}
+                    progress.tried |= {second.name}
                     race.enter(second, open_attempt(call, second, is_hedge=True))
             result, winner = await race.finish()
         finally:

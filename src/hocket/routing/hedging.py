@@ -135,8 +135,8 @@ class Race:
                 with anyio.move_on_after(LOSER_GRACE):
                     await runner.over.wait()
 
-    def has_place(self, runner: "_Runner") -> bool:
-        """Have a runner who speaks win, unless another one has; return whether it has won."""
+    def claim(self, runner: "_Runner") -> bool:
+        """Have a runner that speaks win, unless another one has; return whether it has won."""
         if self._winner is None:
             self._winner = runner
             for other in self._runners:
@@ -164,13 +164,13 @@ class _Runner(SharedRequest):
         return self._call is not None and self._call.delivery.is_billed
 
     def put(self, item: Any) -> Awaitable[None] | None:
-        if item.__class__ is not RelayedEvent and not self._race.has_place(self):
+        if item.__class__ is not RelayedEvent and not self._race.claim(self):
             return refuse()
         return super().put(item)
 
     def _wake_subscribers(self) -> None:
         if self.over.is_set():
             if self._error is None and not self._is_abandoned:
-                self._race.has_place(self)
+                self._race.claim(self)
             self._race.note_end()
         super()._wake_subscribers()
