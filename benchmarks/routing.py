@@ -65,13 +65,13 @@ STRATEGIES = {
 def _beside_litellm(bench: Bench, make: Any) -> Iterator[Row]:
     """Choose as a call does, from its messages to a deployment: who rests is left out, too."""
     from hocket import HumanMessage
-    from hocket.routing.dispatch import _Round
+    from hocket.routing.dispatch import _Progress
 
     call: Any = SimpleNamespace(request=SimpleNamespace(prompts=[[HumanMessage("hi")]], metadata=None))
 
     def build(strategy: str) -> Body:
         dispatcher = make(STRATEGIES[strategy])._dispatcher
-        return repeating(lambda: dispatcher._choose(call, _Round()))
+        return repeating(lambda: dispatcher._choose(call, _Progress()))
 
     for strategy in STRATEGIES:
         what, target = f"a choice among 10, LiteLLM's {strategy}", Target(0.1, over="peer")

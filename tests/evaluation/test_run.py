@@ -245,6 +245,23 @@ async def test_it_stops_as_soon_as_the_verdict_is_certain(out: Path) -> None:
     assert same.comparison is not None and same.comparison.verdict == "same" and same.cases > 40
 
 
+async def test_a_baseline_that_nothing_could_be_compared_with(out: Path) -> None:
+    """It is refused before anything is asked; where all answers are missing there is no comparison."""
+    old = out.with_name("old.jsonl")
+    target = Target()
+    await run(target, old)
+    target.asked.clear()
+    loose = NamedScorer("loose", lambda answer, case: True)
+    with pytest.raises(InvalidInput, match="has no metric 'loose'; it has right"):
+        await run(target, out, scorers=[loose], baseline=old)
+    with pytest.raises(InvalidInput, match="has none of these cases"):
+        await run(target, out, [("x", "y")], baseline=old)
+    assert not target.asked
+    target.failures = {question: ProviderUnavailable("down") for question, _ in CASES}
+    report = await run(target, out, baseline=old)
+    assert report.comparison is None and report.missing == 12
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

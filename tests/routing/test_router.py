@@ -242,6 +242,19 @@ async def test_all_rest():
         assert clock.current().now() - began == pytest.approx(20, abs=0.5)
 
 
+async def test_who_has_others_behind_it_need_not_wait():
+    refused = fail(RateLimitError, retry_after=3600)
+    with virtual_clock():
+        router, _ = route(refused, refused, longest_wait=0)
+        model = router.with_fallbacks([hook_model("behind")])
+        began = clock.current().now()
+        assert {(await model.ainvoke("hi")).text for _ in range(3)} == {"behind"}
+        assert clock.current().now() == began
+        with pytest.raises(RateLimitError) as failure:
+            await router.ainvoke("hi")
+        assert failure.value.retry_after == pytest.approx(3600) and not failure.value.retryable
+
+
 async def test_rests_in_a_row_grow_and_never_rest_the_last_able_one():
     with virtual_clock():
         router, _ = route(fail(ProviderUnavailable), "b", allowed_fails=1, cooldown=10, affinity=False)

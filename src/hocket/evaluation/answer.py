@@ -68,8 +68,9 @@ def write_answer(result: object) -> dict[str, Any]:
 
 def restore_answer(data: Mapping[str, Any], **facts: Any) -> Answer:
     """Return an answer that was written, with ``error``, ``seconds``, ``usage`` and ``cost`` as ``facts``."""
-    documents = [FoundDocument(**one) for one in data.get("documents", ())]
-    return Answer(**{**data, "documents": documents, **facts})
+    fields: dict[str, Any] = {**data, **facts}
+    fields["documents"] = [FoundDocument(**one) for one in data.get("documents", ())]
+    return Answer(**fields)
 
 
 def _read(result: object) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def _read_data(result: object) -> dict[str, Any]:
     data = dict(cast("Mapping[str, Any]", result))
     documents = [one for key in _DOCUMENTS for one in _list_documents(data.pop(key, None))]
     citations: Iterable[object] = data.pop("citations", None) or ()
-    unsupported = data.pop("unsupported", None) or []
+    unsupported: object = data.pop("unsupported", None) or []
     text = next((data[key] for key in _TEXTS if isinstance(data.get(key), str)), None)
     output = write_output(data)
     return {

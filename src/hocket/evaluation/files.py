@@ -66,7 +66,7 @@ class AnswerLine:
 
 def find_scores_path(out: str | os.PathLike[str]) -> str:
     """Return the path of the scores beside that of the answers: ``new.scores.jsonl`` beside ``new.jsonl``."""
-    root, ending = os.path.splitext(os.fspath(out))
+    root, ending = os.path.splitext(str(os.fspath(out)))
     return f"{root}.scores{ending or '.jsonl'}"
 
 

@@ -1,7 +1,7 @@
 """An evaluation: two bulk runs, of answers and of their scores, and looks at both until the verdict is certain."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
@@ -89,29 +89,37 @@ async def aevaluate(
     check_confidence(confidence)
     known = {case.id: case for case in await ASYNC.call_sync(make_cases, cases)}
     if baseline is not None:
-        await ASYNC.call_sync(read_report, baseline)  # before anything is asked
+        _check_baseline(await ASYNC.call_sync(read_report, baseline), decisive, known)  # before anything is asked
         known = {id: known[id] for id in order_cases(known)}
     evaluation = _Evaluation(target, known, named, out, Design(len(known), repeats, baseline is not None))
     options: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": progress}
     sent: dict[str, Any] = {"version": version, "via": via, "retry_via": retry_via, "wait": wait}
-    for look in (len(known),) if baseline is None else plan_looks(len(known)):
+    looks = [*((len(known),) if baseline is None else plan_looks(len(known)))]
+    while True:
+        look = looks.pop(0)
         batch = await evaluation.ask(look, **options, **sent)
         lines = await evaluation.score(max_concurrency)
         report = await ASYNC.call_sync(make_report, out, lines, confidence)
         report.stopped = batch.stopped
-        if baseline is not None:
+        if baseline is not None and decisive in report.metrics:
             report.comparison = await ASYNC.call_sync(
                 compare, baseline, report, metric=decisive, min_difference=min_difference, confidence=confidence
             )
             if report.comparison[decisive].verdict != "not decided":
-                break
-        if batch.stopped is not None:
-            break
-    return report
+                return report
+        if batch.stopped is not None or not looks:
+            return report
 
 
 evaluate: Final = sync_function(aevaluate)
 """`aevaluate`, from sync code. Ctrl-C cancels it; the files can be gone on with."""
+
+
+def _check_baseline(baseline: EvalReport, metric: str, cases: Mapping[str, Case]) -> None:
+    if metric not in baseline.metrics:
+        raise InvalidInput(f"{baseline.path} has no metric {metric!r}; it has {', '.join(baseline.metrics) or 'none'}")
+    if not any(row["case"] in cases for row in baseline.rows):
+        raise InvalidInput(f"{baseline.path} has none of these cases; compare with a run of the same ones")
 
 
 class _Evaluation:

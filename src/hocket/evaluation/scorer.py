@@ -98,7 +98,7 @@ async def apply_scorer(scorer: Scorer, answer: Answer, case: Case) -> Score:
     if isawaitable(said):
         said = await said
     score = said if isinstance(said, Score) else Score(said)
-    value: object = score.value
+    value = cast(object, score.value)
     if value is None:
         return score
     if not isinstance(value, int | float) or not 0 <= value <= 1:

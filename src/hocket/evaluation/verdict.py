@@ -87,7 +87,10 @@ class EvalComparison:
     def verdict(self) -> VerdictWord:
         """Of all metrics: "worse" if any is, else "better" if any is, else "not decided" if any is not, else "same"."""
         said = {one.verdict for one in self.verdicts.values()}
-        return next((word for word in _WORDS if word in said), "same")
+        for word in _WORDS:
+            if word in said:
+                return word
+        return "same"
 
     def asdict(self) -> dict[str, Any]:
         """Return the comparison as JSON data."""

@@ -43,7 +43,7 @@ def open_call(
     """
     request = call.request
     params = {**request.params, "stream": request.streaming}
-    asked, _ = model._make_request(
+    asked, _ = model._make_request(  # pyright: ignore[reportPrivateUsage]  # a hook of every model
         call.mode,
         request.prompts,
         request.run_ids,

@@ -71,7 +71,7 @@ else:
 
 def name_member(model: BaseChatModel) -> str:
     """Return ``provider:model``, or what is known of that."""
-    provider = getattr(model, "_provider", None) or model._llm_type
+    provider = getattr(model, "_provider", None) or model._llm_type  # pyright: ignore[reportPrivateUsage]  # LangChain's name
     served = getattr(model, "_served_model", None)
     return f"{provider}:{served}" if served else str(provider)
 

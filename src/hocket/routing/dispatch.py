@@ -68,6 +68,7 @@ class Dispatcher:
     cooldown: float
     allowed_fails: int
     hedge: float | None
+    longest_wait: float
 
     def __post_init__(self) -> None:
         self._timers = None if self.hedge is None else {kind: HedgeTimer(self.hedge) for kind in (True, False)}
@@ -137,13 +138,15 @@ class Dispatcher:
         """Return one that is busy; where all rest, wait for the first.
 
         Raises:
-            RateLimitError: it would be back after the deadline.
+            RateLimitError: it would be back after the deadline, or after the longest wait.
         """
         while not (busy := self._find_able(progress, progress.full or frozenset(place.name for place in self.places))):
             time = clock.current().now()
             rest = min(place.rests_until for place in self.places) - time
-            if call.limits.ends_at is not None and time + rest >= call.limits.ends_at:
-                error = RateLimitError(f"all deployments of {self.name} rest", retry_after=rest, retryable=True)
+            if rest > self.longest_wait or (call.limits.ends_at is not None and time + rest >= call.limits.ends_at):
+                error = RateLimitError(
+                    f"all deployments of {self.name} rest", retry_after=rest, retryable=rest <= self.longest_wait
+                )
                 error.was_sent = False
                 raise error
             await call.mode.sleep(rest)
@@ -234,7 +237,7 @@ class Dispatcher:
         now = clock.current().now()
         rest = min((place.rests_until - now for place in self.places), default=-math.inf)
         if isinstance(error, LLMError) and rest > 0:
-            error.retry_after, error.retryable = rest, True
+            error.retry_after, error.retryable = rest, rest <= self.longest_wait
         return error
 
 

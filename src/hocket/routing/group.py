@@ -93,7 +93,7 @@ def compose_member(group: ModelGroup, model: BaseChatModel, **fields: Any) -> tu
     if model.ledger is None:
         behind["ledger"] = group.ledger
     copy = model.model_copy(update=behind)
-    return copy, with_total_deadline(copy._compose_attempts())
+    return copy, with_total_deadline(copy._compose_attempts())  # pyright: ignore[reportPrivateUsage]  # a hook
 
 
 def _join(*given: "Budget | Sequence[Budget] | None") -> "list[Budget] | None":

@@ -197,14 +197,16 @@ class _Plan:
         routers = {name: self._make_router(name, group) for name, group in groups.items()}
         models: dict[str, RoutedModel] = {}
         for name, group in {**{name: name for name in routers}, **self._aliases}.items():
-            behind = self._fallbacks.get(name, self._fallbacks[_ANY])
-            names = [group, *self._find_behind(behind, {group})]
+            names = [group, *self._find_behind(self._get_behind(name), {group})]
             for missing in (one for one in names if one not in routers):
                 self._notes.refuse(f"router_settings, for {name}", f"there is no group {excerpt(missing)}")
             if group in routers:
                 first, *others = (routers[one] for one in names if one in routers)
                 models[name] = _with_fallbacks(first, others) if others else first
         return models
+
+    def _get_behind(self, name: str) -> list[str]:
+        return self._fallbacks.get(name, self._fallbacks[_ANY])
 
     def _find_behind(self, behind: list[str], seen: set[str]) -> Iterator[str]:
         """Yield groups in their order: after each one those that it has behind itself by its name, and none twice."""
@@ -263,6 +265,10 @@ class _Plan:
     def _make_router(self, name: str, group: Sequence[_Entry]) -> ChatRouter:
         metric = next((key for key in _METRICS if any(entry.shares[key] for entry in group)), None)
         fields: dict[str, Any] = {"name": name, **self._fields}
+        if any(
+            self._get_behind(each) for each in (name, *(al for al, group in self._aliases.items() if group == name))
+        ):
+            fields["longest_wait"] = 0  # others are asked
         fields["deployments"] = [
             replace(entry.deployment, weight=entry.shares[metric] if metric else 1.0) for entry in group
         ]

@@ -54,6 +54,8 @@ class ChatRouter(ModelGroup):
             process is alone.
         if_store_fails: while the store is down, "local" has each process rely on itself; "raise" raises
             `StoreUnavailable`.
+        longest_wait: seconds that a call waits at most where all deployments rest; then the error is raised, for what is
+            asked in place of the router (``with_fallbacks``). None: until the call's own deadline.
         retry: by default three attempts in all.
 
     The deployments' own limits, budgets, ledgers and limits on time hold for their attempts, and with them the budgets of
@@ -72,10 +74,11 @@ class ChatRouter(ModelGroup):
     store: str | None = Field(default=None, exclude=True, repr=False)
     name: str | None = "router"
     if_store_fails: Literal["local", "raise"] = "local"
+    longest_wait: float | None = Field(default=None, ge=0)
     retry: RetryPolicyLike | None = Field(default=RetryPolicy(), repr=False)
 
     _unkeyed: ClassVar[frozenset[str]] = frozenset(
-        {"by", "hedge", "affinity", "cooldown", "allowed_fails", "store", "if_store_fails", "name"}
+        {"by", "hedge", "affinity", "cooldown", "allowed_fails", "store", "if_store_fails", "longest_wait", "name"}
     )
 
     _standing: Dispatcher | None = PrivateAttr(default=None)
@@ -159,6 +162,7 @@ class ChatRouter(ModelGroup):
                 self.cooldown,
                 self.allowed_fails,
                 self.hedge,
+                math.inf if self.longest_wait is None else self.longest_wait,
             )
         return self._standing
 
