@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hocket.evaluation.cases import Case, CaseLike, make_cases, read_cases
     from hocket.evaluation.comparison import compare
     from hocket.evaluation.files import Design
+    from hocket.evaluation.page import write_page
     from hocket.evaluation.report import EvalReport, Metric, read_report
     from hocket.evaluation.run import aevaluate, evaluate
     from hocket.evaluation.scorer import Score, Scorer
@@ -39,6 +40,7 @@ __all__ = [
     "make_cases",
     "read_cases",
     "read_report",
+    "write_page",
 ]
 
 __getattr__: Loader = loader(
@@ -48,6 +50,7 @@ __getattr__: Loader = loader(
         "cases": "Case CaseLike make_cases read_cases",
         "comparison": "compare",
         "files": "Design",
+        "page": "write_page",
         "report": "EvalReport Metric read_report",
         "run": "aevaluate evaluate",
         "scorer": "Score Scorer",

@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from hocket.errors import InvalidInput
 from hocket.evaluation.report import EvalReport, read_report
 from hocket.evaluation.statistics import Interval, PairedResult, compare_metrics, measure_ratio
 from hocket.evaluation.verdict import EvalComparison, Verdict
 
-__all__ = ["compare"]
+__all__ = ["Amount", "compare", "sum_by_case"]
+
+Amount: TypeAlias = Literal["cost", "seconds"]
+"""What a case may take: US dollars, or seconds."""
 
 
 def compare(
@@ -102,18 +105,21 @@ def _make_verdict(name: str, one: PairedResult) -> Verdict:
     )
 
 
+def sum_by_case(report: EvalReport, what: Amount) -> dict[str, float]:
+    """Return what each case of a run cost in US dollars, or took in seconds, over its runs, where that is known."""
+    total: dict[str, float] = {}
+    for row in report.rows:
+        amount = getattr(row["answer"], what)
+        if amount is not None:
+            total[row["case"]] = total.get(row["case"], 0.0) + float(amount)
+    return total
+
+
 def _compare_totals(
-    old: EvalReport, new: EvalReport, cases: set[str], what: Literal["cost", "seconds"], confidence: float
+    old: EvalReport, new: EvalReport, cases: set[str], what: Amount, confidence: float
 ) -> Interval | None:
-    totals: list[dict[str, float]] = []
-    for report in (old, new):
-        total: dict[str, float] = {}
-        for row in report.rows:
-            amount = getattr(row["answer"], what)
-            if row["case"] in cases and amount is not None:
-                total[row["case"]] = total.get(row["case"], 0.0) + float(amount)
-        totals.append(total)
-    shared = totals[0].keys() & totals[1].keys()
+    totals = [sum_by_case(report, what) for report in (old, new)]
+    shared = totals[0].keys() & totals[1].keys() & cases
     if not shared:
         return None
     return measure_ratio(
