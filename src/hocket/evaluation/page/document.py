@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hocket.evaluation.comparison import Amount, sum_by_case
-from hocket.evaluation.files import read_lines
+from hocket.evaluation.files import read_answer_lines
 from hocket.evaluation.page.cases import CaseWriter, average, write_amount
 from hocket.evaluation.page.markup import Html, join, tag
 from hocket.evaluation.page.plots import (
@@ -28,8 +28,7 @@ from hocket.evaluation.page.plots import (
 from hocket.evaluation.page.scale import Scale
 from hocket.evaluation.report import EvalReport, read_report
 from hocket.evaluation.statistics import order_cases
-from hocket.evaluation.table import describe_verdict
-from hocket.evaluation.verdict import EvalComparison
+from hocket.evaluation.verdict import EvalComparison, describe_verdict
 
 __all__ = ["write_page"]
 
@@ -233,8 +232,8 @@ def _compare_amounts(comparison: EvalComparison, old: EvalReport, new: EvalRepor
 def _write_rest(report: EvalReport, lists: Sequence[tuple[str, Sequence[str]]]) -> list[Html]:
     """Return what is not as it should be: cases that waver, are missing, are left out; and errors by kind."""
     flaky = sorted({case for one in report.metrics.values() for case in one.flaky})
-    without = [line for line in read_lines(report.path) if line.answer is None] if report.missing else []
-    missing = sorted({line.case for line in without})
+    without = [line for line in read_answer_lines(report.path) if line.answer is None] if report.missing else []
+    missing = report.missing_cases
     errors = Counter(str(row["error"]).partition(":")[0] for row in report.rows if row["error"] is not None)
     causes = Counter(str(line.error).partition(":")[0] for line in without)
     parts = [
