@@ -18,6 +18,7 @@ from hocket.cli import (
     cassette,
     chat,
     completion,
+    eval as evaluation,
     keys,
     mcp,
     migrate,
@@ -35,11 +36,27 @@ __all__ = ["main"]
 
 _COMMANDS = {
     module.__name__.rpartition(".")[2]: module
-    for module in (agent, ask, batch, cassette, chat, completion, keys, models, mcp, migrate, runs, serve, setup, usage)
+    for module in (
+        agent,
+        ask,
+        batch,
+        cassette,
+        chat,
+        completion,
+        evaluation,
+        keys,
+        models,
+        mcp,
+        migrate,
+        runs,
+        serve,
+        setup,
+        usage,
+    )
 }
 
 # Who may need a provider's key.
-_ASKING = [module.run for module in (agent, ask, batch, chat, mcp, models, runs, serve)]
+_ASKING = [module.run for module in (agent, ask, batch, chat, evaluation, mcp, models, runs, serve)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import json
 import signal
-import sys
 import threading
 from collections.abc import AsyncIterator, Generator, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -21,9 +20,10 @@ from hocket.cli.arguments import (
     parse_seconds,
     require_writable,
 )
-from hocket.cli.exits import FAILED, LIMITED, PAUSED, explain, use_command_words
+from hocket.cli.exits import FAILED, use_command_words
 from hocket.cli.model_options import read_model_options
-from hocket.cli.output import keep_line_open, note, print_lines, write_status
+from hocket.cli.output import keep_line_open, note
+from hocket.cli.progress import ProgressLine, explain_stop, note_pending
 from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     version = make_fingerprint(model) + ("" if schema is None else f" {json.dumps(schema, sort_keys=True)}")
     if arguments.cancel:
         return _cancel(rows.prepare(model, schema), arguments.out)
-    line = _ProgressLine(rows.count)
+    line = ProgressLine(rows.count)
     stop = threading.Event()
     via: Via = arguments.via or "live"
 
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _finish_at_ctrl_c(stop) if via == "live" else contextlib.nullcontext(), keep_line_open(line.end_row):
             report = run_in_portal(ask)
     except KeyboardInterrupt:
-        _note_pending(arguments.out)
+        note_pending(arguments.out)
         raise
     finally:
         line.finish()
@@ -145,20 +145,8 @@ def run(arguments: argparse.Namespace) -> int:
         note(f"{report.unreadable} lines of {arguments.out} could not be read; they stay there, and were not counted")
     if stop.is_set():
         raise KeyboardInterrupt
-    return _end(report, arguments.out)
-
-
-def _end(report: "BatchReport", out: str) -> int:
-    """Say what a run has left, and return its exit code."""
-    from hocket.batch.errors import BatchPending
-
-    if isinstance(report.stopped, BatchPending):
-        _note_pending(out)
-        return PAUSED
-    if report.stopped is not None:
-        note(f"{explain(report.stopped)}; run it again with more to go on")
-        return LIMITED
-    return FAILED if report.failed else 0
+    code = explain_stop(report.stopped, arguments.out)
+    return code if code is not None else FAILED if report.failed else 0
 
 
 def _cancel(model: "Runnable[dict[str, object], object]", out: str) -> int:
@@ -170,17 +158,6 @@ def _cancel(model: "Runnable[dict[str, object], object]", out: str) -> int:
         raise InvalidInput(f"--out is {out}, which cannot be read: {error.strerror or error}") from error
     note(f"{count} batches are asked to end; the same command without --cancel collects what they have answered")
     return 0
-
-
-def _note_pending(out: str) -> None:
-    """Say that rows are under way, and what to do with them."""
-    from hocket.batch.journal import read_open_batches
-
-    with contextlib.suppress(OSError, InvalidInput):
-        if count := sum(len(entry.numbers) for entry in read_open_batches(out)):
-            note(
-                f"{count} rows are under way at the provider: the same command collects them, and with --cancel ends them"
-            )
 
 
 def _name_failures(report: "BatchReport", out: str) -> None:
@@ -218,55 +195,3 @@ def _finish_at_ctrl_c(stop: threading.Event) -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-class _ProgressLine:
-    """How far a run is, in one line of a terminal that is written over; elsewhere, in one last line.
-
-    Args:
-        rows: in all.
-    """
-
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
-        self._is_live = sys.stderr.isatty()
-        self._last: str | None = None
-        self._is_open = False
-
-    def show(self, report: "BatchReport") -> None:
-        """Write the line over."""
-        self._last = self._describe(report)
-        if self._is_live:
-            write_status(self._last)
-            self._is_open = True
-
-    def end_row(self) -> None:
-        """Leave the line as it is, for something else that is to be written; the next one is written below."""
-        if self._is_open:
-            print_lines([""], is_answer=False)
-            self._is_open = False
-
-    def finish(self) -> None:
-        """Write the last line, if the run has begun."""
-        if self._last is None:
-            return
-        if self._is_live:
-            write_status(self._last, is_last=True)
-        else:
-            note(self._last)
-
-    def _describe(self, report: "BatchReport") -> str:
-        from hocket.batch.report import describe_cost
-
-        parts = [f"{report.ok + report.failed} of {self._rows} rows done", f"{report.failed} failed"]
-        if report.skipped:
-            parts.append(f"{report.skipped} from an earlier run")
-        parts.append(f"{report.rows_per_second:.1f} rows/s")
-        parts.append(f"{report.usage['total_tokens']} tokens")
-        parts.append("cost unknown" if report.cost is None else describe_cost(report, 4))
-        if report.pending:
-            parts.append(f"{report.pending} at the provider")
-        left = self._rows - report.rows - report.pending
-        if left > 0 and report.rows_per_second:
-            parts.append(f"{left / report.rows_per_second:.0f} s left")
-        return ", ".join(parts)

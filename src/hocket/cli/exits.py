@@ -35,6 +35,7 @@ __all__ = [
     "OTHER_CODES",
     "PAUSED",
     "PIPE_CLOSED",
+    "WORSE",
     "exit_code",
     "explain",
     "report",
@@ -65,6 +66,9 @@ TRUNCATED = 7
 PAUSED = 8
 """Exit code: a call of a tool waits for approval."""
 
+WORSE = 9
+"""Exit code: an evaluation is certainly worse than before, or a rate is certainly too low."""
+
 INTERRUPTED = 128 + 2
 """Exit code after Ctrl-C (SIGINT), the shell's own."""
 
@@ -81,6 +85,7 @@ EXIT_CODES = {
     LIMITED: "too many requests or tokens for now, or the budget is used up: try again later",
     TRUNCATED: "the answer broke off before its end",
     PAUSED: "a call of a tool waits for approval; `hocket agent --resume --decide ID=approve` goes on",
+    WORSE: "an evaluation is certainly worse than before, or a rate is certainly too low",
     INTERRUPTED: "Ctrl-C",
     PIPE_CLOSED: "nobody reads the output",
 }
@@ -89,19 +94,27 @@ EXIT_CODES = {
 OTHER_CODES = {0: "done", **{code: EXIT_CODES[code] for code in (FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED)}}
 """Those of a command that asks no model."""
 
-_ASKING_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code != PAUSED}
+_AGENT_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code != WORSE}
+
+_ASKING_CODES = {code: meaning for code, meaning in _AGENT_CODES.items() if code != PAUSED}
 
 COMMAND_CODES = {
-    "agent": EXIT_CODES,
+    "agent": _AGENT_CODES,
     "ask": _ASKING_CODES,
     "batch": {
-        **EXIT_CODES,
+        **_AGENT_CODES,
         0: "all rows are answered",
         FAILED: "a row failed, or the run for another reason",
         PAUSED: "batches are under way; the same command collects them, and with --cancel ends them",
     },
     "cassette": {**OTHER_CODES, FAILED: "`check` found a fault, or failed for another reason"},
     "chat": _ASKING_CODES,
+    "eval": {
+        **EXIT_CODES,
+        0: "nothing is certainly worse, nor any rate certainly too low; with --strict: certainly not",
+        PAUSED: "batches are under way; the same command collects them",
+        WORSE: "certainly worse, or a rate is; with --strict also where nothing is certain, or cases are missing",
+    },
     "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
     "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},
     "models": {code: meaning for code, meaning in _ASKING_CODES.items() if code != TRUNCATED} | {0: "done"},

@@ -1,0 +1,162 @@
+"""`hocket eval`: cases asked and scored, two runs compared, and exit codes that a build goes by."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hocket.evaluation import read_report
+from hocket.testing import OpenAIFormat, ReceivedRequest, Reply, serve
+
+Inside = Callable[..., Any]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+TARGETS = "tests.cli.eval_targets"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text("\n".join(json.dumps({"input": f"q{n}", "expected": f"Q{n}", "id": f"c{n}"}) for n in range(40)))
+    return path
+
+
+@pytest.fixture
+def evaluate(inside: Inside, cases: Path, tmp_path: Path) -> Inside:
+    """Run `hocket eval run` with a target of ours, and return how it ended; its answers are in the folder."""
+
+    def run(target: str, out: str, *words: str, code: int = 0, score: str = "is_right") -> Any:
+        named = ("--target", f"{TARGETS}:{target}", "--score", f"{TARGETS}:{score}")
+        done = inside("eval", "run", str(cases), "--out", str(tmp_path / out), *named, *words)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+def test_a_run(evaluate: Inside, inside: Inside, tmp_path: Path) -> None:
+    """The table on standard output, how far it is on standard error; the same is shown again from the files."""
+    done = evaluate("shout", "new.jsonl")
+    out = str(tmp_path / "new.jsonl")
+    assert done.stdout == f"{read_report(out)}\n" and "is_right   100.0%  [91.2%, 100.0%]" in done.stdout
+    assert "hocket: 40 of 40 rows done, 0 failed" in done.stderr and done.stderr.count("\n") == 1
+    shown = inside("eval", "show", out)
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, done.stdout, "")
+    assert "40 from an earlier run" in evaluate("shout", "new.jsonl").stderr
+    told = json.loads(inside("eval", "show", out, "--json").stdout)
+    assert told["metrics"]["is_right"]["mean"] == 1.0 and told["cases"] == 40
+
+
+def test_two_runs(evaluate: Inside, inside: Inside, tmp_path: Path) -> None:
+    """9: certainly worse, and not where nothing is; the other way round it is better."""
+    evaluate("shout", "old.jsonl")
+    evaluate("weak", "new.jsonl")
+    old, new = str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl")
+    worse = inside("eval", "compare", old, new)
+    assert worse.returncode == 9 and "is_right: worse, -70.0 points" in worse.stdout
+    assert worse.stderr == f"hocket: {new} is worse than {old}\n"
+    assert inside("eval", "compare", new, old, "--strict").returncode == 0
+    unknown = inside("eval", "compare", old, old)
+    assert unknown.returncode == 0 and "not decided" in unknown.stdout
+    strict = inside("eval", "compare", old, old, "--strict")
+    assert strict.returncode == 9 and "it is not decided whether" in strict.stderr
+    same = inside("eval", "compare", old, old, "--strict", "--min-difference", "0.3", "--json")
+    assert same.returncode == 0 and json.loads(same.stdout)["verdict"] == "same"
+    page = tmp_path / "page.html"
+    inside("eval", "compare", old, new, "--html", str(page))
+    assert "<!doctype html>" in page.read_text() and "Lost: 28" in page.read_text()
+    assert "asked for was 'none'" in inside("eval", "compare", old, new, "--metric", "none").stderr
+
+
+def test_a_baseline_and_rates(evaluate: Inside, tmp_path: Path) -> None:
+    """The run stops when it is certainly worse; a rate is missed when it is certainly below."""
+    evaluate("shout", "old.jsonl")
+    done = evaluate("weak", "new.jsonl", "--baseline", str(tmp_path / "old.jsonl"), code=9)
+    assert read_report(tmp_path / "new.jsonl").cases < 40
+    assert "certain before the end" in done.stdout
+    missed = evaluate("weak", "all.jsonl", "--at-least", "is_right=0.9", code=9)
+    assert "hocket: is_right is below 0.9: 30.0% [" in missed.stderr
+    evaluate("weak", "all.jsonl", "--at-least", "is_right=0.35")
+    strict = evaluate("weak", "all.jsonl", "--at-least", "is_right=0.35", "--strict", code=9)
+    assert "it is not certain that is_right is 0.35 or more" in strict.stderr
+    evaluate("weak", "all.jsonl", "--at-least", "is_right=0.1", "--strict")
+
+
+def test_missing_answers_and_scores(evaluate: Inside, tmp_path: Path) -> None:
+    """Are a failure if nothing may be missing."""
+    evaluate("broken", "new.jsonl")
+    assert "4 answers and 0 scores are missing" in evaluate("broken", "new.jsonl", "--strict", code=9).stderr
+    assert read_report(tmp_path / "new.jsonl").missing == 4
+    done = evaluate("shout", "none.jsonl", "--strict", "--at-least", "unsure=0.1", code=9, score="unsure")
+    assert "it is not certain that unsure is 0.1" in done.stderr and "40 scores are missing" in done.stderr
+
+
+def test_models(inside: Inside, cases: Path, tmp_path: Path) -> None:
+    """Instructions come before each case, and are part of what tells two targets apart; money has an end."""
+    asked: list[Any] = []
+
+    def reply(request: ReceivedRequest) -> Reply:
+        asked.append(request.json["messages"])
+        return Reply("Q1")
+
+    with serve(OpenAIFormat(), reply) as server:
+        command = ("eval", "run", str(cases), "--score", f"{TARGETS}:is_right", "--model", "gpt-5.2")
+        named = (*command, "--base-url", server.url, "--max-concurrency", "1", "--max-tokens", "20", "--repeats", "2")
+        out = ("--out", str(tmp_path / "a.jsonl"))
+        done = inside(*named, *out, "--system", "Shout.", "--price", "1000,0", "--budget", "0.05")
+        assert done.returncode == 6 and "run it again with more to go on" in done.stderr
+        assert 1 <= len(asked) < 80
+        assert asked[0] == [{"role": "system", "content": "Shout."}, {"role": "user", "content": "q0"}]
+        done = inside(*named, *out, "--system", "Whisper.")
+        assert done.returncode == 2 and "holds the answers of another model" in done.stderr
+        done = inside(*named, *out, "--system", "Shout.")
+        assert (done.returncode, len(asked)) == (0, 80)
+
+
+def test_in_a_shell(hocket: Run, tmp_path: Path) -> None:
+    """A table of cases, and a model that a shell names; a script of one's own stands in the working folder."""
+    (tmp_path / "cases.csv").write_text("input,expected,topic\nCapital of France?,Paris,cities\nOf Peru?,Lima,cities\n")
+    out = str(tmp_path / "out.jsonl")
+    done = hocket("eval", "run", str(tmp_path / "cases.csv"), "--model", "fake:Paris", "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"]["exact"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["run", "none.jsonl", "--out", "OUT"], "none.jsonl cannot be read: No such file"),
+        (["run", "CASES"], "--out"),
+        (["run", "CASES", "--out", "no/where/o"], "there is no directory no/where"),
+        (["run", "CASES", "--out", "OUT", "--html", "no/where/p"], "there is no directory no/where"),
+        (
+            ["run", "CASES", "--out", "OUT", "--score", "exakt"],
+            "no scorer 'exakt' that needs no arguments; did you mean",
+        ),
+        (["run", "CASES", "--out", "OUT", "--judge", "fake:1"], "--judge and --rubric go together"),
+        (["run", "CASES", "--out", "OUT", "--target", "a:b", "--temperature", "0"], "leave --temperature out"),
+        (["run", "CASES", "--out", "OUT", "--target", f"{TARGETS}:long"], "'no function'"),
+        (["run", "CASES", "--out", "OUT", "--min-difference", "5"], "'5' is no share"),
+        (["run", "CASES", "--out", "OUT", "--at-least", "0.9"], "it looks like exact=0.9"),
+        (["run", "CASES", "--out", "OUT", "--at-least", "best=0.9"], "the scorers are is_right"),
+        (["run", "CASES", "--out", "OUT", "--baseline", "none.jsonl"], "there is no run at none.jsonl"),
+        (["compare", "none.jsonl", "CASES"], "there is no run at none.jsonl"),
+        (["show", "CASES"], "cases.jsonl"),
+        (["show", "CASES", "--labels", "l"], "--labels and --metric go together"),
+        (["show", "none.jsonl"], "there is no run at none.jsonl"),
+    ],
+)
+def test_misuse(inside: Inside, cases: Path, tmp_path: Path, words: list[str], text: str, capsys: Any) -> None:
+    """One line that says what is wrong, and the code for it; nothing is asked."""
+    places = {"CASES": str(cases), "OUT": str(tmp_path / "out.jsonl")}
+    model = ["--model", "fake:yes"] if words[0] == "run" and "--target" not in words else []
+    score = ["--score", f"{TARGETS}:is_right"] if words[0] == "run" and "--score" not in words else []
+    try:
+        code, stdout, stderr = inside("eval", *(places.get(word, word) for word in words), *model, *score)
+    except SystemExit as misused:
+        code, (stdout, stderr) = misused.code, capsys.readouterr()
+    assert (code, stdout) == (2, ""), stderr
+    assert text in stderr and stderr.count("\n") == 1
+    assert not (tmp_path / "out.jsonl").exists()
