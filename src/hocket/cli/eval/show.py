@@ -1,7 +1,6 @@
 """``hocket eval show``: a run from its files alone; and how far one of its metrics agrees with people's labels."""
 
 import argparse
-from dataclasses import asdict
 
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.eval.verdicts import check_page, show
@@ -38,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from hocket.evaluation import measure_agreement
 
     agreement = measure_agreement(arguments.answers, arguments.labels, arguments.metric)
-    show(report, arguments, agreement=asdict(agreement))
+    show(report, arguments, agreement=vars(agreement))
     if not arguments.json:
         print_lines(
             [
