@@ -18,7 +18,16 @@ from hocket.errors import HocketError, InvalidInput
 from hocket.evaluation.answer import Answer, restore_answer, write_answer, write_input
 from hocket.evaluation.cases import Case
 
-__all__ = ["AnswerLine", "Design", "find_scores_path", "is_final", "name_run", "read_answer_lines", "write_line"]
+__all__ = [
+    "AnswerLine",
+    "Design",
+    "find_scores_path",
+    "is_fault",
+    "is_final",
+    "name_run",
+    "read_answer_lines",
+    "write_line",
+]
 
 _FAULTS_OF_ANSWERS = frozenset(
     {
@@ -77,7 +86,11 @@ def name_run(case: str, run: int) -> str:
 
 def is_final(row: BatchRow) -> bool:
     """Whether a row has failed by the target's own fault, so that it is not asked again."""
-    kind = "" if row.error is None else row.error["type"]
+    return is_fault("" if row.error is None else row.error["type"])
+
+
+def is_fault(kind: str) -> bool:
+    """Whether an error of this name is the answer's own fault: it is as good as a wrong answer."""
     known = getattr(hocket.errors, kind, None)
     is_ours = isinstance(known, type) and issubclass(cast("type[object]", known), HocketError)
     return kind in _FAULTS_OF_ANSWERS or not is_ours

@@ -10,7 +10,8 @@ Installing hocket alone changes nobody's tests, so it is not loaded by an entry 
 - refuses the network beyond this machine to every test and its fixtures, unless it is marked ``allow_network``;
 - offers the fixture ``virtual_clock``;
 - answers the model requests of a test marked ``cassette`` out of a file (`hocket.testing.cassette`), which
-  ``pytest --hocket-record=once`` records.
+  ``pytest --hocket-record=once`` records;
+- takes the tests marked ``eval`` for cases of an evaluation, whose verdict fails in their place (`hocket.testing.evals`).
 """
 
 import importlib.util
@@ -22,6 +23,7 @@ import pytest
 
 from hocket.testing.cassettes.hooks import CassetteHooks, add_cassette_options
 from hocket.testing.clock import VirtualClock, virtual_clock as put_in_use
+from hocket.testing.evals import EvalHooks
 from hocket.testing.network import no_network
 
 __all__ = [
@@ -56,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
             "`-p no:anyio`, or add `-p anyio` where PYTEST_DISABLE_PLUGIN_AUTOLOAD is set."
         )
     config.pluginmanager.register(CassetteHooks(config), "hocket-cassettes")
+    config.pluginmanager.register(EvalHooks(config), "hocket-evals")
 
 
 @pytest.hookimpl(tryfirst=True)
