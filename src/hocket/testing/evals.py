@@ -5,7 +5,7 @@ certainly below the one that is wanted: a model that is right nine times of ten 
 """
 
 from collections.abc import Generator
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -113,7 +113,7 @@ class EvalHooks:
             kept = [item for item in group if _find_loop(item) == loop]
             left.update({*group} - {*kept})
             settings: Any = {"name": f"{name}[verdict]", "options": _read_options(kept[0])}
-            verdict = cast("_Verdict", _Verdict.from_parent(parent, **settings))  # pyright: ignore[reportUnknownMemberType]  # pytest has no types for it
+            verdict = _Verdict.from_parent(parent, **settings)  # pyright: ignore[reportUnknownMemberType]  # pytest has no types for it
             verdict.expected = len(kept)
             for item in kept:
                 item.stash[_verdict] = verdict
