@@ -12,7 +12,7 @@ __all__ = ["HOSTILE", "make_runs", "run_answers"]
 HOSTILE = """</svg></script><script>alert(1)</script><img src=x onerror="alert('2')"> '"><b>&lt; \x00\udc80\u202e"""
 
 
-def on_its_way(answer: Answer, case: Case) -> Score:
+def helpful(answer: Answer, case: Case) -> Score:
     """Whether the customer is told where the order is."""
     is_right = str(case.expected) in answer.text
     return Score(is_right, "the order is named" if is_right else "the customer is sent away")
@@ -22,7 +22,7 @@ def brief(answer: Answer, case: Case) -> float:
     return max(0, 1 - len(answer.text) / 250)
 
 
-def run_answers(path: Path, answers: list[Any], *, scorers: Any = (on_its_way,), **options: Any) -> Any:
+def run_answers(path: Path, answers: list[Any], *, scorers: Any = (helpful,), **options: Any) -> Any:
     """Return the report of a run whose cases are answered so, or raise so; each is expected to have an "ok" in it."""
     cases = [Case(f"question {number}", "ok", f"case-{number}") for number in range(len(answers))]
 
@@ -57,5 +57,5 @@ def make_runs(folder: Path, cases: int = 120, baseline: bool = False) -> tuple[P
             return AIMessage(text + " Thank you for asking." * chance.randrange(3), tool_calls=calls)
 
         options = {"baseline": old} if baseline and path is new else {}
-        evaluate(answer, asked, [on_its_way, brief], path, version=path.name, **options)
+        evaluate(answer, asked, [helpful, brief], path, version=path.name, **options)
     return old, new

@@ -67,7 +67,7 @@ def test_a_comparison(runs: tuple[Path, Path], tmp_path: Path) -> None:
     """The verdict as a sentence, an interval a metric, the cases with both answers, a point a case, and the errors."""
     comparison = compare(*runs)
     page = write(comparison, tmp_path)
-    verdict = comparison["on_its_way"]
+    verdict = comparison["helpful"]
     assert verdict.verdict == "worse"
     heading = re.sub(r"<[^>]*>", "", re.findall(r"<h1>.*?</h1>", page.source)[0]).replace("\N{MINUS SIGN}", "-")
     assert heading == str(comparison).splitlines()[1].strip()
@@ -86,9 +86,9 @@ def test_a_report(runs: tuple[Path, Path], tmp_path: Path) -> None:
     """Metrics, all cases, the lowest scores first, and how long they took."""
     report = read_report(runs[1])
     page = write(report, tmp_path)
-    metric = report["on_its_way"]
+    metric = report["helpful"]
     assert (
-        f"on_its_way: {metric.mean:.1%}" in page.text and f"[{metric.low:.1%}, {metric.high:.1%}] of 120" in page.text
+        f"helpful: {metric.mean:.1%}" in page.text and f"[{metric.low:.1%}, {metric.high:.1%}] of 120" in page.text
     )
     assert page.sections == ["Metrics", "Cases, the lowest scores first", "Time and money", "Errors"]
     scores = re.findall(r'<span class="score plain">(.*?)</span>', page.source)
@@ -102,7 +102,7 @@ def test_looks(tmp_path: Path) -> None:
     """The difference after each, in a band; a report with a baseline is shown as the comparison that it has."""
     old, new = make_runs(tmp_path, baseline=True)
     comparison = compare(old, new)
-    looks = comparison["on_its_way"].looks
+    looks = comparison["helpful"].looks
     page = write(comparison, tmp_path)
     assert len(looks) > 1 and "After each look" in page.sections
     plot = page.source.partition("After each look")[2].partition("</section>")[0]

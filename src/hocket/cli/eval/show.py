@@ -39,11 +39,5 @@ def run(arguments: argparse.Namespace) -> int:
     agreement = measure_agreement(arguments.answers, arguments.labels, arguments.metric)
     show(report, arguments, agreement=vars(agreement))
     if not arguments.json:
-        print_lines(
-            [
-                f"{arguments.metric} and the labels: kappa {agreement.kappa:.2f} "
-                f"[{agreement.low:.2f}, {agreement.high:.2f}], the same for {agreement.agreed:.1%} of "
-                f"{agreement.cases} cases"
-            ]
-        )
+        print_lines([f"{arguments.metric} and the labels: {agreement}"])
     return 0

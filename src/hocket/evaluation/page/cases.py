@@ -63,7 +63,8 @@ class CaseWriter:
         known = [row for _, rows in runs for row in rows]
         asked = next((row for row in known if row["digest"]), None)
         scores = [average(row["scores"].get(self._metric) for row in rows) for _, rows in runs]
-        said = " → ".join("-" if score is None else f"{score:.3g}" for score in scores)
+        shown = ["-" if score is None else f"{score:.3g}" for score in scores]
+        said = " → ".join(shown) if any(score is not None for score in scores) else ""
         question = "" if asked is None else write_text(asked["input"])
         head = tag(
             "summary",
