@@ -3,7 +3,7 @@
 import argparse
 
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.eval.verdicts import add_verdict_options, check_page, find_faults, show, tell_faults
+from hocket.cli.eval.verdicts import add_verdict_options, check_page, find_faults, print_result, tell_faults
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -28,5 +28,5 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_page(arguments)
     comparison = compare(arguments.old, arguments.new, metric=arguments.metric, min_difference=arguments.min_difference)
-    show(comparison, arguments)
+    print_result(comparison, arguments)
     return tell_faults(find_faults(comparison, is_strict=arguments.strict))

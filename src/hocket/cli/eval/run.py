@@ -6,7 +6,8 @@ The table goes to standard output, and how far the run is to standard error.
 import argparse
 import contextlib
 import re
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from hocket.cli.arguments import (
     OneLineParser,
@@ -22,7 +23,7 @@ from hocket.cli.eval.verdicts import (
     find_faults,
     find_low_rates,
     parse_share,
-    show,
+    print_result,
     tell_faults,
 )
 from hocket.cli.model_options import GivenOptions, read_model_options
@@ -34,8 +35,13 @@ from hocket.errors.hints import excerpt, near_name_hint
 
 if TYPE_CHECKING:
     from hocket.evaluation import Case, EvalReport, Scorer
+    from hocket.language_models import BaseChatModel
+    from hocket.messages import MessageLikeRepresentation
+    from hocket.runnables.base import AnyRunnable
 
 __all__ = ["HELP", "configure", "run"]
+
+Target: TypeAlias = "AnyRunnable | Callable[..., object]"
 
 HELP = "Ask a model, or a target of yours, for each case, and score its answers."
 
@@ -124,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     finally:
         line.finish()
-    show(report, arguments)
+    print_result(report, arguments)
     code = explain_stop(report.stopped, arguments.out)
     return tell_faults(_find_faults(report, arguments)) if code is None else code
 
@@ -164,8 +170,7 @@ def _load_scorers(arguments: argparse.Namespace) -> "dict[str, Scorer]":
         if ":" in name:
             scorers.append(cast("Scorer", load_object(name, "scorer")))
         elif name in _SCORERS:
-            make: Any = getattr(evaluation, name)
-            scorers.append(make())
+            scorers.append(cast("Callable[[], Scorer]", getattr(evaluation, name))())
         else:
             raise InvalidInput(
                 f"there is no scorer {name!r} that needs no arguments; {near_name_hint(name, _SCORERS)}; "
@@ -181,7 +186,7 @@ def _load_scorers(arguments: argparse.Namespace) -> "dict[str, Scorer]":
     return named
 
 
-def _open_target(arguments: argparse.Namespace) -> Any:
+def _open_target(arguments: argparse.Namespace) -> Target:
     """Return what is asked: a model, with its instructions before each case; or the user's own target.
 
     Raises:
@@ -196,7 +201,7 @@ def _open_target(arguments: argparse.Namespace) -> Any:
         target = load_object(arguments.target, "target")
         if not isinstance(target, Runnable) and not callable(target):
             raise InvalidInput(f"{arguments.target} is {excerpt(target)}; it is a Runnable, or a function of the input")
-        return cast("Any", target)
+        return cast("Target", target)
     from hocket.cli.choice import open_first_model
     from hocket.prices import Price, set_prices
 
@@ -207,14 +212,15 @@ def _open_target(arguments: argparse.Namespace) -> Any:
     return opened.model if arguments.system is None else _begin_with(arguments.system, opened.model)
 
 
-def _begin_with(system: str, model: Any) -> Any:
+def _begin_with(system: str, model: "BaseChatModel") -> "AnyRunnable":
     """Return a model with instructions before each case. They are in a template: so they are part of its fingerprint."""
     from hocket.messages import SystemMessage, convert_to_messages
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder
     from hocket.runnables import RunnableLambda
 
-    def read(asked: Any) -> dict[str, Any]:
-        return {"asked": convert_to_messages([asked] if isinstance(asked, str) else asked)}
+    def read(asked: object) -> dict[str, object]:
+        several = [asked] if isinstance(asked, str) else asked
+        return {"asked": convert_to_messages(cast("list[MessageLikeRepresentation]", several))}
 
     prompt = ChatPromptTemplate.from_messages([SystemMessage(system), MessagesPlaceholder("asked")])
     return RunnableLambda(read) | prompt | model

@@ -3,7 +3,7 @@
 import argparse
 
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.eval.verdicts import check_page, show
+from hocket.cli.eval.verdicts import check_page, print_result
 from hocket.cli.output import print_lines
 from hocket.errors import InvalidInput
 
@@ -32,12 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
     check_page(arguments)
     report = read_report(arguments.answers)
     if arguments.labels is None:
-        show(report, arguments)
+        print_result(report, arguments)
         return 0
     from hocket.evaluation import measure_agreement
 
     agreement = measure_agreement(arguments.answers, arguments.labels, arguments.metric)
-    show(report, arguments, agreement=vars(agreement))
+    print_result(report, arguments, agreement=vars(agreement))
     if not arguments.json:
         print_lines([f"{arguments.metric} and the labels: {agreement}"])
     return 0

@@ -3,7 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hocket.cli.arguments import OneLineParser, require_writable
 from hocket.cli.exits import WORSE
@@ -12,7 +12,15 @@ from hocket.cli.output import note, print_lines
 if TYPE_CHECKING:
     from hocket.evaluation import EvalComparison, EvalReport, Metric
 
-__all__ = ["add_verdict_options", "check_page", "find_faults", "find_low_rates", "parse_share", "show", "tell_faults"]
+__all__ = [
+    "add_verdict_options",
+    "check_page",
+    "find_faults",
+    "find_low_rates",
+    "parse_share",
+    "print_result",
+    "tell_faults",
+]
 
 
 def add_verdict_options(parser: OneLineParser) -> None:
@@ -51,7 +59,7 @@ def check_page(arguments: argparse.Namespace) -> None:
         require_writable("--html", arguments.html)
 
 
-def show(subject: "EvalReport | EvalComparison", arguments: argparse.Namespace, **more: dict[str, Any]) -> None:
+def print_result(subject: "EvalReport | EvalComparison", arguments: argparse.Namespace, **more: object) -> None:
     """Print a report or a comparison, and write its page if one is wanted; ``more`` is for the object of JSON."""
     if arguments.json:
         print_lines([json.dumps(subject.asdict() | more, ensure_ascii=False, default=str)])

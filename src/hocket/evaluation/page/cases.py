@@ -13,7 +13,7 @@ from hocket.evaluation.page.markup import Html, join, tag
 from hocket.evaluation.report import EvalReport
 from hocket.messages.html import shorten_text
 
-__all__ = ["CaseWriter", "average", "write_amount", "write_text"]
+__all__ = ["CaseWriter", "average", "write_amount", "write_value"]
 
 LONGEST = 20_000
 """Characters of a text that are shown."""
@@ -65,7 +65,7 @@ class CaseWriter:
         scores = [average(row["scores"].get(self._metric) for row in rows) for _, rows in runs]
         shown = ["-" if score is None else f"{score:.3g}" for score in scores]
         said = " → ".join(shown) if any(score is not None for score in scores) else ""
-        question = "" if asked is None else write_text(asked["input"])
+        question = "" if asked is None else write_value(asked["input"])
         head = tag(
             "summary",
             tag("span", case, class_="id"),
@@ -76,7 +76,7 @@ class CaseWriter:
         if asked is not None:
             parts += [tag("h4", "Input"), _write_words(question)]
             if asked["expected"] is not None:
-                parts += [tag("h4", "Expected"), _write_words(write_text(asked["expected"]))]
+                parts += [tag("h4", "Expected"), _write_words(write_value(asked["expected"]))]
         several = len(known) > len(runs)
         names = ("Old answer", "New answer") if len(runs) > 1 else ("Answer",)
         answers = [
@@ -128,7 +128,7 @@ def write_amount(value: float, what: Amount) -> str:
     )
 
 
-def write_text(value: object) -> str:
+def write_value(value: object) -> str:
     """Return what was asked or expected as a text: messages one below the other, other data as JSON."""
     match value:
         case str():
@@ -136,7 +136,7 @@ def write_text(value: object) -> str:
         case {"type": str(kind), "content": str(content)} | {"role": str(kind), "content": str(content)}:
             return f"{kind}: {content}"
         case list() if value and all(isinstance(one, dict) and "content" in one for one in cast("list[object]", value)):
-            return "\n\n".join(map(write_text, cast("list[object]", value)))
+            return "\n\n".join(map(write_value, cast("list[object]", value)))
         case _:
             return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
