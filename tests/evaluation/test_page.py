@@ -88,7 +88,7 @@ def test_a_report(runs: tuple[Path, Path], tmp_path: Path) -> None:
     page = write(report, tmp_path)
     metric = report["helpful"]
     assert f"helpful: {metric.mean:.1%}" in page.text and f"[{metric.low:.1%}, {metric.high:.1%}] of 120" in page.text
-    assert page.sections == ["Metrics", "Cases, the lowest scores first", "Time and money", "Errors"]
+    assert page.sections == ["Metrics", "Cases, the lowest scores first", "Errors"]
     scores = re.findall(r'<span class="score plain">(.*?)</span>', page.source)
     assert scores == sorted(scores) and (scores.count("0"), scores.count("1")) == (
         120 - round(120 * metric.mean),

@@ -5,10 +5,9 @@ A comparison knows the paths of its runs alone; their answers are read again fro
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hocket.evaluation.comparison import Amount, sum_by_case
 from hocket.evaluation.files import read_answer_lines
@@ -18,7 +17,6 @@ from hocket.evaluation.page.plots import (
     MINUS,
     Estimate,
     Pair,
-    draw_counts,
     draw_estimates,
     draw_looks,
     draw_pairs,
@@ -95,15 +93,18 @@ def _write_comparison(comparison: EvalComparison, report: EvalReport) -> list[Ht
     )
     flips = {**dict.fromkeys(comparison.gained, "better"), **dict.fromkeys(comparison.lost, "worse")}
     parts = [
-        _write_sentence(describe_verdict(leading), leading.verdict),
+        _write_sentence(leading.metric, describe_verdict(leading), leading.verdict),
         _write_facts(
-            [
-                ("cases in both", str(leading.cases)),
-                ("lost", str(len(comparison.lost))),
-                ("gained", str(len(comparison.gained))),
-                *((name, f"\N{MULTIPLICATION SIGN} {ratio.value:.2f}") for name, ratio in _list_ratios(comparison)),
-                *_list_sums(report),
-            ]
+            {
+                "cases in both": leading.cases,
+                "lost": len(comparison.lost),
+                "gained": len(comparison.gained),
+                "time": comparison.seconds_ratio and f"\N{MULTIPLICATION SIGN} {comparison.seconds_ratio.value:.2f}",
+                "cost, then and now": comparison.cost_ratio
+                and f"\N{MULTIPLICATION SIGN} {comparison.cost_ratio.value:.2f}",
+                "survive the swap": None if comparison.swap_agreement is None else f"{comparison.swap_agreement:.0%}",
+                **_find_sums(report),
+            }
         ),
         _write_section(
             "Difference",
@@ -138,73 +139,52 @@ def _write_report(report: EvalReport) -> list[Html]:
         Estimate(one.name, "plain", one.mean, one.low, one.high, f"{one.mean:.1%} [{one.low:.1%}, {one.high:.1%}]")
         for one in metrics
     ]
-    said = "no score yet"
-    if metrics:
-        cases = metrics[0].cases
-        said = f"{metrics[0].name}: {rows[0].figures} of {cases} case{'s' * (cases != 1)}"
-    facts = [
-        ("cases", f"{report.cases} of {report.design.cases}"),
-        *([("runs of each", str(report.design.repeats))] if report.design.repeats > 1 else []),
-        *([("median", write_amount(report.seconds, "seconds"))] if report.seconds is not None else []),
-        *([("19 of 20 within", write_amount(report.seconds_p95, "seconds"))] if report.seconds_p95 is not None else []),
-        *_list_sums(report),
-    ]
-    parts = [_write_sentence(said, ""), _write_facts(facts)]
-    if metrics:
-        scale = Scale(-0.02, 1.02)
-        plot = draw_estimates(rows, scale, lambda one: f"{max(one, 0):.0%}", band=None, about="mean over the cases")
-        about = "A bar is where the true mean lies, for cases like these."
-        parts.append(_write_section("Metrics", plot, about=about))
-        scores = report.scores[metrics[0].name]
-        means = {case: average(runs) or 0.0 for case, runs in scores.items()}
-        listed = CaseWriter([report], metrics[0].name).write(
-            sorted(means, key=lambda case: (means[case], case)), "plain"
-        )
-        parts.append(_write_section("Cases, the lowest scores first", listed))
-    plots: list[Html] = []
-    for what, heading, _ in _AMOUNTS:
-        amounts = [*sum_by_case(report, what).values()]
-        if len(amounts) > 1 and any(amounts):
-            plots.append(
-                tag(
-                    "figure",
-                    tag("figcaption", heading),
-                    draw_counts(amounts, partial(write_amount, what=what)),
-                )
-            )
-    if plots:
-        parts.append(_write_section("Time and money", tag("div", *plots, class_="side-by-side")))
-    return [*parts, *_write_rest(report, [])]
-
-
-def _write_sentence(sentence: str, word: str) -> Html:
-    """Return the verdict: its words large, its interval and its cases beside it."""
-    said, _, rest = sentence.partition(" [")
-    metric, _, difference = said.partition(f": {word}")
-    large = (
-        [f"{metric}: ", tag("em", word, class_=word.replace(" ", "-")), difference.replace("-", MINUS)]
-        if word
-        else [said]
+    facts: dict[str, object] = {
+        "cases": f"{report.cases} of {report.design.cases}",
+        "runs of each": report.design.repeats if report.design.repeats > 1 else None,
+        "median": None if report.seconds is None else write_amount(report.seconds, "seconds"),
+        "19 of 20 within": None if report.seconds_p95 is None else write_amount(report.seconds_p95, "seconds"),
+        **_find_sums(report),
+    }
+    if not metrics:
+        return [_write_sentence("no score yet", "no score yet"), _write_facts(facts), *_write_rest(report, [])]
+    first, count = metrics[0].name, metrics[0].cases
+    sentence = f"{first}: {rows[0].figures} of {count} case{'s' * (count != 1)}"
+    plot = draw_estimates(
+        rows, Scale(-0.02, 1.02), lambda one: f"{max(one, 0):.0%}", band=None, about="mean over the cases"
     )
-    return tag("h1", *large, *([tag("small", f" [{rest.replace('-', MINUS)}")] if rest else []))
+    means = {case: average(runs) or 0.0 for case, runs in report.scores[first].items()}
+    cases = CaseWriter([report], first).write(sorted(means, key=lambda case: (means[case], case)), "plain")
+    return [
+        _write_sentence(first, sentence),
+        _write_facts(facts),
+        _write_section("Metrics", plot, about="A bar is where the true mean lies, for cases like these."),
+        _write_section("Cases, the lowest scores first", cases),
+        *_write_rest(report, []),
+    ]
 
 
-def _write_facts(facts: Iterable[tuple[str, str]]) -> Html:
-    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts))
+def _write_sentence(metric: str, sentence: str, word: str = "") -> Html:
+    """Return the verdict: its words large, its interval and its cases beside it; ``word``: what is coloured."""
+    said, _, rest = sentence[len(metric) :].replace("-", MINUS).partition(" [")
+    before, _, after = said.partition(word) if word else (said, "", "")
+    verdict = tag("em", word, class_=word.replace(" ", "-"))
+    return tag("h1", metric, before, *([verdict] if word else []), after, tag("small", f" [{rest}" if rest else ""))
+
+
+def _write_facts(facts: Mapping[str, object]) -> Html:
+    """Return facts by their names; what is not known is left out."""
+    known = {name: str(value) for name, value in facts.items() if value is not None}
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in known.items()))
 
 
 def _write_section(heading: str, *inside: Html, about: str = "") -> Html:
     return tag("section", tag("h2", heading), *([tag("p", about, class_="soft")] if about else []), *inside)
 
 
-def _list_sums(report: EvalReport) -> list[tuple[str, str]]:
-    sums = (("cost", report.cost), ("judges", report.judge_cost))
-    return [(name, write_amount(float(cost), "cost")) for name, cost in sums if cost]
-
-
-def _list_ratios(comparison: EvalComparison) -> list[tuple[str, Any]]:
-    ratios = (("time", comparison.seconds_ratio), ("cost, then and now", comparison.cost_ratio))
-    return [(name, ratio) for name, ratio in ratios if ratio is not None]
+def _find_sums(report: EvalReport) -> dict[str, object]:
+    sums = {"cost": report.cost, "judges": report.judge_cost}
+    return {name: write_amount(float(cost), "cost") for name, cost in sums.items() if cost}
 
 
 def _compare_amounts(comparison: EvalComparison, old: EvalReport, new: EvalReport, flips: dict[str, str]) -> list[Html]:

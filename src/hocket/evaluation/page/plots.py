@@ -1,4 +1,4 @@
-"""The plots of the page, as SVG: rows of intervals, a difference over the looks, pairs of amounts, counts."""
+"""The plots of the page, as SVG: rows of intervals, a difference over the looks, pairs of amounts."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -12,7 +12,6 @@ __all__ = [
     "MINUS",
     "Estimate",
     "Pair",
-    "draw_counts",
     "draw_estimates",
     "draw_looks",
     "draw_pairs",
@@ -21,8 +20,6 @@ __all__ = [
 ]
 
 MINUS = "\N{MINUS SIGN}"
-
-_BINS = 24
 
 
 class Estimate(NamedTuple):
@@ -154,33 +151,6 @@ def draw_pairs(pairs: Sequence[Pair], write: Callable[[float], str]) -> Html:
         for one in pairs
     ]
     return _draw_frame(scale, scale, [same, *points], write, write, "pairs", "each case in both runs")
-
-
-def draw_counts(values: Sequence[float], write: Callable[[float], str]) -> Html:
-    """Return how many values there are of each size, as bars."""
-    width = fit_scale(values)
-    step = (width.high - width.low) / _BINS
-    counts = [0] * _BINS
-    for value in values:
-        counts[min(int((value - width.low) / step), _BINS - 1)] += 1
-    height = Scale(0, max(counts) * 1.05)
-    bars = [
-        tag(
-            "rect",
-            tag("title", f"{count}: {write(width.low + at * step)} to {write(width.low + (at + 1) * step)}"),
-            class_="bar",
-            x=place((at + 0.08) / _BINS),
-            y=height.place_y(count),
-            width=place(0.84 / _BINS),
-            height=place(count / height.high),
-            rx=1.5,
-        )
-        for at, count in enumerate(counts)
-        if count
-    ]
-    return _draw_frame(
-        width, height, bars, write, lambda one: f"{one:g}", "counts", "how many cases there are of each size"
-    )
 
 
 def _draw_frame(
