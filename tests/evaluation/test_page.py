@@ -10,6 +10,7 @@ import pytest
 from hocket import AIMessage
 from hocket.errors import InvalidInput, ProviderUnavailable
 from hocket.evaluation import Answer, Case, Score, compare, evaluate, read_report, write_page
+from hocket.evaluation.page.scale import fit_scale
 from tests.evaluation.page_scene import HOSTILE, make_runs, run_answers
 
 OF_A_PAGE = {
@@ -215,3 +216,18 @@ def test_runs_that_are_gone(runs: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"there is no run at .*gone\.jsonl"):
         write_page(comparison, tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    "values", [[0, 0], [3, 3], [-2, -2], [1e-9, 5], [0, 7e6], [-0.3, 0.4], [0.02, 0.021], [1, 19.9], [1, 1e12]], ids=str
+)
+@pytest.mark.parametrize("may_be_log", [False, True])
+def test_a_scale(values: list[float], may_be_log: bool) -> None:
+    """Has room for all values, in their order, and a few round numbers between its ends."""
+    scale = fit_scale(values, may_be_log=may_be_log)
+    left, right = (float(scale.place_x(value).removesuffix("%")) for value in values)
+    assert 0 <= left <= right <= 100 and (left < right) == (values[0] < values[1])
+    assert float(scale.place_y(values[0]).removesuffix("%")) == pytest.approx(100 - left, abs=0.1)
+    ticks = scale.list_ticks()
+    assert 1 <= len(ticks) <= 7 and ticks == sorted(ticks)
+    assert all(scale.low <= tick <= scale.high for tick in ticks)

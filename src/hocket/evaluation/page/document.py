@@ -100,8 +100,7 @@ def _write_comparison(comparison: EvalComparison, report: EvalReport) -> list[Ht
                 "lost": len(comparison.lost),
                 "gained": len(comparison.gained),
                 "time": comparison.seconds_ratio and f"\N{MULTIPLICATION SIGN} {comparison.seconds_ratio.value:.2f}",
-                "cost, then and now": comparison.cost_ratio
-                and f"\N{MULTIPLICATION SIGN} {comparison.cost_ratio.value:.2f}",
+                "cost": comparison.cost_ratio and f"\N{MULTIPLICATION SIGN} {comparison.cost_ratio.value:.2f}",
                 "survive the swap": None if comparison.swap_agreement is None else f"{comparison.swap_agreement:.0%}",
                 **_find_sums(report),
             }
@@ -183,7 +182,7 @@ def _write_section(heading: str, *inside: Html, about: str = "") -> Html:
 
 
 def _find_sums(report: EvalReport) -> dict[str, object]:
-    sums = {"cost": report.cost, "judges": report.judge_cost}
+    sums = {"spent": report.cost, "on judges": report.judge_cost}
     return {name: write_amount(float(cost), "cost") for name, cost in sums.items() if cost}
 
 
