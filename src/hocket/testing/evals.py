@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import BudgetError, LLMError, StoreError
+from hocket.errors import BudgetError, CassetteMiss, LLMError, ModelRequestsBlocked, StoreError
 from hocket.evaluation.statistics import estimate_mean
 
 __all__ = ["EvalHooks"]
@@ -129,10 +129,10 @@ class EvalHooks:
         """Note how a run of a case has ended: a failure is shown as one that was expected, and no answer as a skip."""
         report: pytest.TestReport = yield
         verdict = item.stash.get(_verdict, None)
-        if verdict is None or call.when != "call":
-            return report
-        verdict.seen += 1
         error = None if call.excinfo is None else call.excinfo.value
+        if verdict is None or call.when != "call" or isinstance(error, CassetteMiss | ModelRequestsBlocked):
+            return report  # the last two are mistakes of the test's
+        verdict.seen += 1
         if isinstance(error, _NOT_HERE) and not _is_fault(error):
             report.outcome = "skipped"
             report.longrepr = (str(item.path), item.location[1] or 0, f"no answer: {type(error).__name__}: {error}")

@@ -139,7 +139,7 @@ def _find_faults(report: "EvalReport", arguments: argparse.Namespace) -> list[st
     faults = find_low_rates(report.metrics, dict(arguments.at_least), is_strict=arguments.strict)
     if report.comparison is not None:
         faults += find_faults(report.comparison, is_strict=arguments.strict)
-    elif arguments.strict and not report.is_complete:
+    if arguments.strict and (report.missing or report.unscored):
         faults.append(f"{report.missing} answers and {report.unscored} scores are missing")
     return faults
 
