@@ -149,9 +149,8 @@ def test_case(number):
     suite.runpytest("-k", "verdict").assert_outcomes(deselected=5)
 
 
-@pytest.mark.parametrize(
-    ("dist", "is_whole"), [("loadfile", True), pytest.param("load", False, marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize(("dist", "is_whole"), [("loadfile", True), ("load", False)])
 def test_several_processes(suite: pytest.Pytester, dist: str, is_whole: bool) -> None:
     """The line of a verdict comes from the process that ran it; one that has not seen all runs fails and says so."""
     for name in ("test_one", "test_two"):
