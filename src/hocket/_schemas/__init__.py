@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
-    from hocket._schemas.check import find_violations
+    from hocket._schemas.check import find_violations, is_equal
     from hocket._schemas.compile import compile_schema, make_schema_name
     from hocket._schemas.dialects import ANTHROPIC, COHERE, DRAFT_2020_12, MISTRAL, OPENAI, SchemaDialect
     from hocket._schemas.optional import drop_nulls, has_optional
     from hocket._schemas.sound import check_schema
 
 _LATER = {
-    "check": "find_violations",
+    "check": "find_violations is_equal",
     "compile": "compile_schema make_schema_name",
     "dialects": "ANTHROPIC COHERE DRAFT_2020_12 MISTRAL OPENAI SchemaDialect",
     "optional": "has_optional drop_nulls",
@@ -34,6 +34,7 @@ __all__ = [
     "drop_nulls",
     "find_violations",
     "has_optional",
+    "is_equal",
     "make_schema_name",
 ]
 

@@ -16,7 +16,7 @@ from hocket._schemas.sound import IN_A_CIRCLE, is_match
 from hocket.errors import InvalidInput
 from hocket.errors.hints import shorten
 
-__all__ = ["find_violations"]
+__all__ = ["find_violations", "is_equal"]
 
 LIMIT = 20
 """How many violations are listed at most."""
@@ -118,12 +118,12 @@ def _is_valid(value: JSON, schema: JSON, work: _Work) -> bool:
     return next(_check(value, schema, "", work), None) is None
 
 
-def _is_equal(one: JSON, other: JSON) -> bool:
+def is_equal(one: JSON, other: JSON) -> bool:
     """Whether two values are equal in JSON, where true is not 1."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_equal(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(is_equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_is_equal, one, other))
+        return len(one) == len(other) and all(map(is_equal, one, other))
     return one == other and isinstance(one, bool) is isinstance(other, bool)
 
 
@@ -135,7 +135,7 @@ def _check_type(value: JSON, argument: JSON, node: Schema, path: str, work: _Wor
 
 def _check_enum(value: JSON, argument: JSON, node: Schema, path: str, work: _Work) -> Iterator[Line]:
     choices = as_list(argument)
-    if not any(_is_equal(value, one) for one in choices):
+    if not any(is_equal(value, one) for one in choices):
         more = f" ({len(choices)} in all)" if len(choices) > LIMIT else ""
         yield (
             lambda: (
@@ -145,7 +145,7 @@ def _check_enum(value: JSON, argument: JSON, node: Schema, path: str, work: _Wor
 
 
 def _check_const(value: JSON, argument: JSON, node: Schema, path: str, work: _Work) -> Iterator[Line]:
-    if not _is_equal(value, argument):
+    if not is_equal(value, argument):
         yield lambda: f"{_place(path)} is {_excerpt(value)}, and must be {_excerpt(argument)}"
 
 

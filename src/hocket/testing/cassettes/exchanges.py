@@ -1,17 +1,16 @@
-"""What a cassette holds: requests, and what came of each, as data."""
+"""Requests as a cassette holds them, and what makes two of them the same."""
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from pydantic_core import from_json
 
 from hocket._json import JSON
 from hocket._secrets import is_sensitive, redact_url
-from hocket.errors import LLMError
 from hocket.http.request import HTTPRequest
+from hocket.http.tape import BrokenOff, RecordedExchange, RecordedRequest
 from hocket.testing.cassettes.masking import Masker
 
 __all__ = ["BrokenOff", "Key", "RecordedExchange", "RecordedRequest", "find_key", "keep_request"]
@@ -20,60 +19,6 @@ Key = tuple[str, str, str]
 """What makes two requests the same: the method, path and parameters, the body."""
 
 _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedRequest:
-    """A request without its secrets. Its headers are not kept: they are keys, and what a client says of itself.
-
-    Attributes:
-        method: ``POST``, ``GET``.
-        url: whole, for the reader of a cassette; the host does not count when requests are compared.
-        body: as it was sent.
-    """
-
-    method: str
-    url: str
-    body: bytes
-
-
-@dataclass(slots=True)
-class BrokenOff:
-    """How a reply ended that did not come whole.
-
-    Attributes:
-        after: seconds since what came last.
-        failure: what the transport raised; None: it was given up by who had asked.
-    """
-
-    after: float
-    failure: LLMError | None = None
-
-
-@dataclass(slots=True)
-class RecordedExchange:
-    """A request, and what came of it.
-
-    Attributes:
-        request: what was sent.
-        status: of the reply; None: there was none.
-        headers: of the reply, those that are kept.
-        after: seconds until the reply began.
-        pieces: of the body as they came, each with the seconds since the one before.
-        end: how it ended, if not as it should.
-    """
-
-    request: RecordedRequest
-    status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    after: float = 0.0
-    pieces: Sequence[tuple[float, bytes]] = ()
-    end: BrokenOff | None = None
-
-    @property
-    def body(self) -> bytes:
-        """The body of the reply, as far as it came."""
-        return b"".join(piece for _, piece in self.pieces)
 
 
 def keep_request(request: HTTPRequest, masker: Masker) -> RecordedRequest:
