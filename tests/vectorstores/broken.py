@@ -12,7 +12,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import InMemoryVectorStore, Match, VectorStore
-from hocket.vectorstores.filters import Filter, matches, parse_filter
+from hocket.vectorstores.filters import Filter, is_met, parse_filter
 
 Vectors = Sequence[Sequence[float]]
 
@@ -31,7 +31,7 @@ class FiltersAfterwards(InMemoryVectorStore):
     async def asearch_vector(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> list[Match]:
         condition = parse_filter(filter)
         found = await super().asearch_vector(vector, k)
-        return [one for one in found if matches(condition, one.document.metadata)]
+        return [one for one in found if is_met(condition, one.document.metadata)]
 
 
 class FiltersTexts(InMemoryVectorStore):

@@ -16,7 +16,7 @@ from hocket.http.exchange import send
 from hocket.http.request import HTTPRequest, json_request
 from hocket.testing import Body, OpenAIFormat, VectorStoreConformance, serve
 from hocket.vectorstores import ChromaVectorStore, InMemoryVectorStore, VectorStore, open_vector_store
-from hocket.vectorstores.filters import matches, parse_filter
+from hocket.vectorstores.filters import is_met, parse_filter
 from tests.kit.amount import limit_examples
 from tests.vectorstores.filter_strategies import FACTS, FILTERS
 from tests.vectorstores.models import Model, make_documents
@@ -101,7 +101,7 @@ def test_filters_mean_what_they_mean_in_memory(chroma_url: str, name: str) -> No
     @settings(max_examples=limit_examples(200), suppress_health_check=list(HealthCheck))
     def check(filter: dict[str, Any]) -> None:
         condition = parse_filter(filter)
-        expected = [str(number) for number, one in enumerate(FACTS) if matches(condition, one)]
+        expected = [str(number) for number, one in enumerate(FACTS) if is_met(condition, one)]
         for k in (3, 99):
             found = store.similarity_search_by_vector([1.0] * 8, k=k, filter=filter)
             assert [one.id for one in found] == expected[:k]

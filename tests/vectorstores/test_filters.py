@@ -7,12 +7,12 @@ import pytest
 
 from hocket.errors import InvalidInput
 from hocket.testing.conformance.vectorstores.filters import FACTS, HOLDS
-from hocket.vectorstores.filters import matches, parse_filter
+from hocket.vectorstores.filters import is_met, parse_filter
 
 
 @pytest.mark.parametrize(("given", "holds"), HOLDS, ids=lambda value: str(value)[:50])
 def test_a_filter_holds_or_not(given: dict[str, Any], holds: bool) -> None:
-    assert matches(parse_filter(given), FACTS) is holds
+    assert is_met(parse_filter(given), FACTS) is holds
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hocket.embeddings import Embeddings
 from hocket.errors import EmbeddingMismatch, InvalidInput, VectorStoreError, VectorStoreUnavailable
 from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import InMemoryVectorStore, PGVectorStore, VectorStore, open_vector_store
-from hocket.vectorstores.filters import matches, parse_filter
+from hocket.vectorstores.filters import is_met, parse_filter
 from tests.kit.amount import limit_examples
 from tests.kit.warm import Program
 from tests.vectorstores.filter_strategies import FACTS, FILTERS
@@ -218,7 +218,7 @@ def test_filters_mean_what_they_mean_in_memory(pgvector_url: str, name: str) -> 
     @settings(max_examples=limit_examples(200), suppress_health_check=list(HealthCheck))
     def check(filter: dict[str, Any]) -> None:
         condition = parse_filter(filter)
-        expected = [str(number) for number, one in enumerate(FACTS) if matches(condition, one)]
+        expected = [str(number) for number, one in enumerate(FACTS) if is_met(condition, one)]
         found = store.similarity_search_by_vector([1.0] * 8, k=99, filter=filter)
         assert [one.id for one in found] == expected
 

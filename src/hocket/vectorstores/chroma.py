@@ -27,7 +27,7 @@ from hocket.errors.hints import excerpt, explain_arguments
 from hocket.vectorstores.base import VectorStore
 from hocket.vectorstores.chroma_filters import RESERVED, Where, list_facts, write_where
 from hocket.vectorstores.chroma_server import ChromaServer, NotThere
-from hocket.vectorstores.filters import Condition, Filter, check_size, matches, parse_filter
+from hocket.vectorstores.filters import Condition, Filter, check_size, is_met, parse_filter
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import clip_cosine, normalize
 
@@ -321,7 +321,7 @@ def _rank(reply: Mapping[str, Any], row: Sequence[float], condition: Condition) 
     found: list[tuple[float, int, Match]] = []
     for id, content, vector, metadata in _list_rows(only, "ids", "documents", "embeddings"):
         document = _decode(id, content, metadata)
-        if matches(condition, document.metadata):
+        if is_met(condition, document.metadata):
             score = clip_cosine(measure_cosine(row, vector))
             found.append((-score, metadata[_ORDER], Match(document, score, vector)))
     found.sort(key=lambda one: one[:2])
@@ -330,5 +330,5 @@ def _rank(reply: Mapping[str, Any], row: Sequence[float], condition: Condition) 
 
 def _choose_ids(reply: Mapping[str, Any], condition: Condition) -> list[str]:
     rows = _list_rows(reply, "ids")
-    chosen = [(metadata[_ORDER], id) for id, metadata in rows if matches(condition, json.loads(metadata[_METADATA]))]
+    chosen = [(metadata[_ORDER], id) for id, metadata in rows if is_met(condition, json.loads(metadata[_METADATA]))]
     return [id for _, id in sorted(chosen)]

@@ -2,7 +2,7 @@
 
 Chroma's conditions are not hocket's: it has no ``$exists`` and no ``$not``, it does not order texts, and a document keeps
 the keys that it had before it was replaced. So keys with texts, booleans and numbers (as floats) are stored beside the
-metadata, for Chroma to choose candidates by; `matches` decides, over the metadata.
+metadata, for Chroma to choose candidates by; `is_met` decides, over the metadata.
 """
 
 import math

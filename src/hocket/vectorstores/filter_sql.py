@@ -43,7 +43,7 @@ class SQLDialect(Protocol):
 
 
 def write_condition(condition: Condition, dialect: SQLDialect) -> Clause:
-    """Write a condition in a dialect; `hocket.vectorstores.filters.matches` says what it has to mean."""
+    """Write a condition in a dialect; `hocket.vectorstores.filters.is_met` says what it has to mean."""
     match condition:
         case Compare(key, "$eq", value):
             return dialect.write_equal(key, find_kind(value), [value])

@@ -3,7 +3,7 @@
 Beside them is what every store refuses before anything is embedded or stored.
 
 A filter is read once, here, into conditions; a store evaluates them, or writes them in its own language with the values
-bound. `matches` says what they mean, and every store is held to it.
+bound. `is_met` says what they mean, and every store is held to it.
 
     {"lang": "de"}                                   equal
     {"year": {"$gte": 2020, "$lt": 2024}}            several conditions on one key, and several keys: all of them
@@ -47,7 +47,7 @@ __all__ = [
     "check_storable",
     "compile_condition",
     "find_kind",
-    "matches",
+    "is_met",
     "parse_filter",
 ]
 
@@ -217,7 +217,7 @@ def parse_filter(given: Filter | None) -> Condition:
     return All(()) if given is None else _parse(given)
 
 
-def matches(condition: Condition, metadata: Mapping[str, object]) -> bool:
+def is_met(condition: Condition, metadata: Mapping[str, object]) -> bool:
     """Whether ``condition`` holds for these metadata. It says what filters mean."""
     return compile_condition(condition)(metadata)
 

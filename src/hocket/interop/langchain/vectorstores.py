@@ -22,7 +22,7 @@ from hocket.errors import InvalidInput
 from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 from hocket.vectorstores import VectorStore
-from hocket.vectorstores.filters import Filter, check_document, matches, parse_filter
+from hocket.vectorstores.filters import Filter, check_document, is_met, parse_filter
 from hocket.vectorstores.ranking import Match
 
 __all__ = [
@@ -135,7 +135,7 @@ class LangChainVectorStore(Forwarding, VectorStore):
         if not (is_data and _takes_functions(self.store)):
             return filter
         condition = parse_filter(filter)
-        return lambda document: matches(condition, document.metadata)
+        return lambda document: is_met(condition, document.metadata)
 
     async def adelete(self, /, ids: Sequence[str] | None = None) -> None:
         """Delete the documents with these ids; None: all, where LangChain's store can."""

@@ -1,4 +1,4 @@
-"""Filters: a search finds what `hocket.vectorstores.filters.matches` says, whatever the store's own language says.
+"""Filters: a search finds what `hocket.vectorstores.filters.is_met` says, whatever the store's own language says.
 
 A table has what filters mean: conditions, and whether they hold for `FACTS`.
 """
@@ -8,7 +8,7 @@ from typing import Any
 from hocket.documents import Document
 from hocket.testing.conformance.vectorstores.suite import VectorStoreSuite
 from hocket.vectorstores import VectorStore
-from hocket.vectorstores.filters import matches, parse_filter
+from hocket.vectorstores.filters import is_met, parse_filter
 
 __all__ = ["FACTS", "HOLDS", "OTHERS", "Filtering"]
 
@@ -21,7 +21,7 @@ class Filtering(VectorStoreSuite):
         store = await self._fill()
         wrong: list[str] = []
         for filter, holds in HOLDS:
-            expected = {str(n) for n, one in enumerate([FACTS, *OTHERS]) if matches(parse_filter(filter), one)}
+            expected = {str(n) for n, one in enumerate([FACTS, *OTHERS]) if is_met(parse_filter(filter), one)}
             assert ("0" in expected) is holds
             found = {str(one.id) for one in await store.asimilarity_search("text", k=99, filter=filter)}
             if found != expected:
