@@ -1,4 +1,4 @@
-"""Cases: what is asked, and what is expected; out of Python, JSON lines or CSV."""
+"""Cases: what is asked, and what is expected; out of Python, JSON lines, CSV, or a cassette."""
 
 import csv
 import json
@@ -11,7 +11,7 @@ from hocket._pipeline.cache_key import portable_key
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 
-__all__ = ["Case", "CaseLike", "make_cases", "make_digest", "read_cases"]
+__all__ = ["Case", "CaseLike", "make_cases", "make_digest", "read_cases", "read_json_lines"]
 
 _FIELDS = ("input", "expected", "id")
 
@@ -58,9 +58,12 @@ def make_cases(cases: "str | os.PathLike[str] | Iterable[CaseLike]") -> list[Cas
 
 
 def read_cases(path: str | os.PathLike[str]) -> list[Case]:
-    """Return the cases of a file: of JSON lines (``.jsonl``), or of a table with a heading (``.csv``, UTF-8).
+    """Return the cases of a file: of JSON lines (``.jsonl``), of a table with a heading (``.csv``, UTF-8), or a cassette.
 
-    ``input``, ``expected`` and ``id`` are taken out; the rest is metadata. Blank lines are passed over.
+    ``input``, ``expected`` and ``id`` are taken out; the rest is metadata. Blank lines are passed over. In a cassette
+    (``.json``) each request that was answered is a case: its messages are the ``input``, the answer's text is ``expected``,
+    and ``metadata["calls"]`` has its calls of tools, as `called` takes them. The id is the request's number. Formats that
+    are read: chat completions, the Responses API, and Anthropic's messages; what has another one is passed over.
 
     Raises:
         InvalidInput: there is no case in it, two have one id, or a line is none; the line is named.
@@ -69,14 +72,22 @@ def read_cases(path: str | os.PathLike[str]) -> list[Case]:
     name = os.fspath(path)
     ending = os.path.splitext(name)[1].lower()
     if ending not in _READERS:
-        raise InvalidInput(f"{name} is no file of cases: it ends in {ending or 'nothing'}; give .jsonl or .csv")
+        raise InvalidInput(
+            f"{name} is no file of cases: it ends in {ending or 'nothing'}; give .jsonl, .csv, or a cassette"
+        )
     try:
         return _check([_make(one, where) for where, one in _READERS[ending](name)], name)
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{name} is not UTF-8 ({error}); save it as UTF-8") from error
 
 
-def _read_lines(name: str) -> Iterator[tuple[str, object]]:
+def read_json_lines(name: str) -> Iterator[tuple[str, object]]:
+    """Yield the data in the lines of a file, each with where it stands; blank lines are passed over.
+
+    Raises:
+        InvalidInput: a line is no JSON, or the file is that of a bulk run, or a ledger.
+        OSError: the file cannot be read.
+    """
     with open(name, encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -104,7 +115,13 @@ def _read_table(name: str) -> Iterator[tuple[str, object]]:
             raise InvalidInput(f"{name}, line {table.line_num}: {error}") from error
 
 
-_READERS = {".jsonl": _read_lines, ".csv": _read_table}
+def _read_cassette(name: str) -> Iterator[tuple[str, object]]:
+    from hocket.evaluation.recordings import read_recorded  # what few want, and needs the formats of providers
+
+    return read_recorded(name)
+
+
+_READERS = {".jsonl": read_json_lines, ".csv": _read_table, ".json": _read_cassette}
 
 
 def _refuse_journal(data: Mapping[str, object], name: str) -> None:

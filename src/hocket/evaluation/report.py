@@ -17,7 +17,7 @@ from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_text
 from hocket.prices.money import EXACT, trim_amount
 
-__all__ = ["EvalReport", "Metric", "make_report", "read_report"]
+__all__ = ["EvalReport", "Metric", "make_report", "measure_scores", "read_report"]
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confid
     took = sorted(line.answer.seconds for line in lines if line.answer is not None and line.answer.seconds is not None)
     if took:
         report.seconds, report.seconds_p95 = statistics.median(took), took[math.ceil(0.95 * len(took)) - 1]
-    metrics.update({name: metric for name in names if (metric := _measure(name, rows, confidence)) is not None})
+    metrics.update({name: metric for name in names if (metric := measure_scores(name, rows, confidence)) is not None})
     return report
 
 
@@ -183,7 +183,7 @@ def _make_row(line: AnswerLine, names: Sequence[str], scores: Mapping[str, Mappi
     }
 
 
-def _measure(name: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> Metric | None:
+def measure_scores(name: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> Metric | None:
     cases: dict[str, list[float]] = {}
     for row in rows:
         value = row["scores"].get(name)

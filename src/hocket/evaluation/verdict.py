@@ -63,6 +63,7 @@ class EvalComparison:
         min_difference: the least difference that matters.
         confidence: of all verdicts together.
         swap_agreement: of `acompare_pairs`: how often a preference survived the swap of the answers; else None.
+        unscored: likewise: ids of cases with pairs that the judge has failed at; they are left out, and asked for again.
     """
 
     old: str
@@ -77,6 +78,7 @@ class EvalComparison:
     min_difference: float = 0.05
     confidence: float = 0.95
     swap_agreement: float | None = None
+    unscored: list[str] = field(default_factory=list[str])
 
     def __getitem__(self, metric: str) -> Verdict:
         if metric not in self.verdicts:
@@ -112,7 +114,11 @@ def _write_table(comparison: EvalComparison) -> str:
     for what, flips in (("gained", comparison.gained), ("lost", comparison.lost)):
         if flips:
             lines.append(f"  {name_cases(what, flips)}")
-    for what, left in (("changed", comparison.changed), ("in one run alone", comparison.unpaired)):
+    for what, left in (
+        ("changed", comparison.changed),
+        ("in one run alone", comparison.unpaired),
+        ("without a preference, since the judge has failed", comparison.unscored),
+    ):
         if left:
             lines.append(f"  left out: {name_cases(what, left)}")
     ratios = [
