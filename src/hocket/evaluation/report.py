@@ -184,6 +184,7 @@ def _make_row(line: AnswerLine, names: Sequence[str], scores: Mapping[str, Mappi
 
 
 def measure_scores(name: str, rows: Sequence[Mapping[str, Any]], confidence: float) -> Metric | None:
+    """Return what the scores in rows come to; None: there is none of that name."""
     cases: dict[str, list[float]] = {}
     for row in rows:
         value = row["scores"].get(name)

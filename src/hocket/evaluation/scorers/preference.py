@@ -14,6 +14,7 @@ from hocket.language_models import BaseChatModel
 __all__ = ["Choice", "PairJudge", "Preference", "prefer"]
 
 Choice: TypeAlias = Literal["first", "second", "neither"]
+"""Which of two answers is better, as they are shown."""
 
 _TASK = """You compare two answers to the same question, of other programs, by a rubric. Say first why, then which is \
 better. The order in which they stand says nothing. Where neither is better by the rubric, say "neither".
