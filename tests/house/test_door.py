@@ -16,6 +16,7 @@ IMPORT = re.compile(r"^ *from (hocket[\w.]*) import (?:\(([^)]*)\)|([\w, ]+))$",
 FROM_ROOMS = {
     "hocket.agents": "what is around an agent, such as the calls that wait for a person; agents themselves are at the door",
     "hocket.durable": "what is around a run that survives, which takes a package more",
+    "hocket.evaluation": "what judges answers, beside the program that gives them; thirty names that it alone needs",
     "hocket.serving": "what stands behind a page and behind clients, of which a program uses one; `sse` is at the door",
     "hocket.errors": "thirty classes of one tree, which its room shows together; the two above all others are at the door",
     "hocket.testing": "for tests, which have a room of their own",
