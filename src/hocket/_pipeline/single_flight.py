@@ -37,9 +37,9 @@ class SharedRequest:
     """
 
     def __init__(self, key: Key | None = None) -> None:
-        self.key = key
-        self.closed = False
-        self.over = anyio.Event()
+        self.key: Key | None = key
+        self.closed: bool = False
+        self.over: anyio.Event = anyio.Event()
         self._call: Call | None = None
         self._payer: Call | None = None
         self._items: list[Any] = []
