@@ -111,9 +111,14 @@ class _RateLimitReservation:
         if end.outcome == "ok" and end.began_at is not None:
             self._usual.add(end.ended_at - end.began_at)
         try:
-            await self._end(end)
+            if isinstance(end.error, RateLimitError):  # first: what goes back here would let the next one go
+                seconds, limiter = end.error.retry_after, self._limiter
+                await limiter.aslow_down(seconds) if self._is_async else limiter.slow_down(seconds)
         finally:
-            await self._learn(end)
+            try:
+                await self._end(end)
+            finally:
+                await self._learn(end)
 
     async def _end(self, end: AttemptEnd) -> None:
         if not end.is_billed:
@@ -129,6 +134,3 @@ class _RateLimitReservation:
         if end.reply is not None:
             headers = end.reply.headers
             await limiter.alearn(headers) if self._is_async else limiter.learn(headers)
-        if isinstance(end.error, RateLimitError):
-            seconds = end.error.retry_after
-            await limiter.aslow_down(seconds) if self._is_async else limiter.slow_down(seconds)

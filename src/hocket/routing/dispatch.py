@@ -221,7 +221,7 @@ class Dispatcher:
             return
         is_own = isinstance(error, OWN_FAULTS)
         place.fails += error.retryable or is_own
-        if not (is_own or (error.retryable and place.fails >= self.allowed_fails)):
+        if not (is_own or (error.retryable and place.fails >= (1 if place.rests else self.allowed_fails))):
             return
         now = clock.current().now()
         if all(one is place or one.rests_until > now for one in self.places):
