@@ -16,6 +16,7 @@ from hocket.documents import Document
 from hocket.errors import BudgetExceeded, InvalidInput, InvalidReply, ProviderUnavailable
 from hocket.evaluation import Answer, Case, Score, aevaluate, compare, evaluate, read_report
 from hocket.evaluation.scorer import NamedScorer
+from hocket.prices import Price, set_prices
 from hocket.runnables import RunnableLambda
 from tests.kit.models import hook_model, tool_model
 
@@ -155,6 +156,37 @@ async def test_other_scorers_ask_no_target(out: Path) -> None:
     strict = NamedScorer("loose", lambda answer, case: False, "a new rubric")
     assert (await run(target, out, scorers=[strict]))["loose"].mean == 0
     assert set(target.asked.values()) == {1}
+
+
+async def test_a_scorer_that_is_added_scores_alone(out: Path, request: pytest.FixtureRequest) -> None:
+    """What judges have said and cost stays, also where cases come behind, and where a scorer is left out for a while."""
+    judged = Counter[str]()
+    model = ScriptedChatModel(script=[Turn(text="yes", usage=USED)] * 40)
+    set_prices({"scripted-chat-model": Price(1000, 0)})
+    request.addfinalizer(lambda: set_prices({"scripted-chat-model": None}))
+
+    def make(name: str, version: str = "") -> NamedScorer:
+        async def score(answer: Answer, case: Case) -> Score:
+            judged[name + version] += 1
+            await model.ainvoke(case.input)
+            return Score(True, f"{name}{version} likes it")
+
+        return NamedScorer(name, score, version)
+
+    first, second, other = make("first"), make("second"), make("second", "2")
+    before = await run(Target(), out, scorers=[first])
+    assert before.judge_cost is not None and before.judge_cost > 0
+    report = await run(Target(), out, scorers=[second, first])
+    assert judged == {"first": 12, "second": 12} and [*report.metrics] == ["second", "first"]
+    assert report.judge_cost == 2 * before.judge_cost
+    assert (await run(Target(), out, scorers=[second]))["second"].cases == 12
+    assert [*(await to_thread.run_sync(read_report, out)).metrics] == ["second"]
+    more = [*CASES, ("q12", "a12")]
+    report = await run(Target(), out, more, scorers=[first])
+    assert judged == {"first": 13, "second": 12} and report.is_complete
+    report = await run(Target(), out, more, scorers=[first, other])
+    assert judged == {"first": 13, "second": 12, "second2": 13} and report.is_complete
+    assert report.rows[12]["reasons"] == {"first": "first likes it", "second": "second2 likes it"}
 
 
 async def test_more_cases_behind_the_old_ones(out: Path) -> None:

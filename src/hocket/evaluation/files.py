@@ -1,4 +1,4 @@
-"""The two files of an evaluation: answers, and beside them scores. What stands in a line, and which failures are final.
+"""The file of answers: what stands in a line, and which failures are final.
 
 A failure of the server is no failure of the answer. What the target itself has done wrong counts as a wrong answer, and is
 not asked again: to ask until it passes would be a lie. Whatever else fails leaves a case without an answer, and the next run
@@ -21,7 +21,6 @@ from hocket.evaluation.cases import Case
 __all__ = [
     "AnswerLine",
     "Design",
-    "find_scores_path",
     "is_fault",
     "is_final",
     "name_run",
@@ -71,12 +70,6 @@ class AnswerLine:
     answer: Answer | None = None
     error: str | None = None
     mark: int = 0
-
-
-def find_scores_path(out: str | os.PathLike[str]) -> str:
-    """Return the path of the scores beside that of the answers: ``new.scores.jsonl`` beside ``new.jsonl``."""
-    root, ending = os.path.splitext(str(os.fspath(out)))
-    return f"{root}.scores{ending or '.jsonl'}"
 
 
 def name_run(case: str, run: int) -> str:

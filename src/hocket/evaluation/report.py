@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, localcontext
-from typing import Any, cast
+from typing import Any
 
-from hocket.batch import read_batch
 from hocket.errors import InvalidInput
-from hocket.evaluation.files import AnswerLine, Design, find_scores_path, name_run, read_answer_lines
+from hocket.evaluation.files import AnswerLine, Design, name_run, read_answer_lines
+from hocket.evaluation.scores import Scores, name_score, read_scores
 from hocket.evaluation.statistics import estimate_mean
 from hocket.evaluation.verdict import EvalComparison, name_cases
 from hocket.messages import UsageMetadata, add_usage
@@ -134,15 +134,16 @@ def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> Eva
 
 def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confidence: float) -> EvalReport:
     """Return what a run has come to, whose answers have been read. See `read_report`."""
-    names, scores, judge_cost = _read_scores(find_scores_path(out))
-    rows = [_make_row(line, names, scores) for line in lines if line.answer is not None]
+    scores = read_scores(out)
+    rows = [_make_row(line, scores) for line in lines if line.answer is not None]
     metrics: dict[str, Metric] = {}
-    report = EvalReport(os.fspath(out), metrics, _find_design(lines), rows=rows, judge_cost=judge_cost)
+    report = EvalReport(os.fspath(out), metrics, _find_design(lines), rows=rows)
     report.cases = len({row["case"] for row in rows})
     report.missing = sum(line.answer is None for line in lines)
     report.missing_cases = sorted({line.case for line in lines if line.answer is None})
     report.errors = sum(row["error"] is not None for row in rows)
-    report.unscored = sum(name not in row["scores"] for row in rows for name in names)
+    report.unscored = sum(name not in row["scores"] for row in rows for name in scores.names)
+    report.judge_cost = _add_costs(scores.costs) if scores.costs else None
     report.cost = _add_costs([line.answer.cost for line in lines if line.answer is not None])
     for line in lines:
         if line.answer is not None and line.answer.usage is not None:
@@ -150,36 +151,22 @@ def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confid
     took = sorted(line.answer.seconds for line in lines if line.answer is not None and line.answer.seconds is not None)
     if took:
         report.seconds, report.seconds_p95 = statistics.median(took), took[math.ceil(0.95 * len(took)) - 1]
-    metrics.update({name: metric for name in names if (metric := measure_scores(name, rows, confidence)) is not None})
+    metrics.update(
+        {name: metric for name in scores.names if (metric := measure_scores(name, rows, confidence)) is not None}
+    )
     return report
 
 
-def _read_scores(path: str) -> tuple[list[str], dict[str, dict[str, Any]], Decimal | None]:
-    """Return the names of the metrics, the scores by line and metric, and what they have cost."""
-    if not os.path.exists(path):
-        return [], {}, None
-    names: dict[str, None] = {}
-    scores: dict[str, dict[str, Any]] = {}
-    costs: list[Decimal | None] = []
-    for row in sorted(read_batch(path), key=lambda row: row.row):
-        name = str(row.id).rpartition("/")[2]
-        names[name] = None
-        costs.append(row.cost)
-        if row.error is None:
-            data = cast("dict[str, Any]", row.output)
-            scores.setdefault(str(row.id).rpartition("/")[0], {})[name] = (data["value"], data["reason"])
-    return [*names], scores, _add_costs(costs)
-
-
-def _make_row(line: AnswerLine, names: Sequence[str], scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    found = scores.get(name_run(line.case, line.run), {})
+def _make_row(line: AnswerLine, scores: Scores) -> dict[str, Any]:
+    named = {name: scores.given.get(name_score(name_run(line.case, line.run), name)) for name in scores.names}
+    given = {name: score for name, score in named.items() if score is not None}
     data = {name: value for name, value in vars(line).items() if name not in ("design", "error", "mark")}
     assert line.answer is not None
     return {
         **data,
         "error": line.answer.error,
-        "scores": {name: found[name][0] for name in names if name in found},
-        "reasons": {name: found[name][1] for name in names if name in found and found[name][1]},
+        "scores": {name: value for name, (value, _) in given.items()},
+        "reasons": {name: reason for name, (_, reason) in given.items() if reason},
     }
 
 

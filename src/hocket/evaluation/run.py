@@ -3,7 +3,6 @@
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Final
 
 from hocket._runtime.mode import ASYNC
@@ -18,14 +17,14 @@ from hocket.evaluation.comparison import compare
 from hocket.evaluation.files import (
     AnswerLine,
     Design,
-    find_scores_path,
     is_final,
     name_run,
     read_answer_lines,
     write_line,
 )
 from hocket.evaluation.report import EvalReport, make_report, read_report
-from hocket.evaluation.scorer import Scorer, apply_scorer, check_scorers
+from hocket.evaluation.scorer import Score, Scorer, apply_scorer, check_scorers
+from hocket.evaluation.scores import ScoreRows, find_scores_path, name_score
 from hocket.evaluation.statistics import order_cases, plan_looks
 from hocket.evaluation.statistics.intervals import check_confidence
 from hocket.runnables import RunnableLambda, RunnablePassthrough
@@ -140,6 +139,7 @@ class _Evaluation:
         self._scorers = scorers
         self._out = out
         self._design = design
+        self._score_rows: ScoreRows | None = None
 
     def ask(self, count: int, *, version: str | None, **options: Any) -> Awaitable[BatchReport]:
         """Ask for the first cases, as far as they are not answered."""
@@ -173,30 +173,33 @@ class _Evaluation:
     async def score(self, max_concurrency: int) -> list[AnswerLine]:
         """Score what is answered, as far as it is not scored; return the answers."""
         lines = await ASYNC.call_sync(lambda: [*read_answer_lines(self._out)])
+        if self._score_rows is None:
+            self._score_rows = await ASYNC.call_sync(ScoreRows, find_scores_path(self._out), self._scorers)
         scored = {
-            f"{id}/{name}": (line, name)
+            name_score(id, name): (line, self._runs[id], scorer)
             for line in lines
-            if (id := name_run(line.case, line.run)) in self._runs
-            for name in self._scorers
+            if line.answer is not None and (id := name_run(line.case, line.run)) in self._runs
+            for name, scorer in self._scorers.items()
         }
 
-        async def score(id: str) -> dict[str, Any]:
-            line, name = scored[id]
-            if line.answer is None:
-                raise InvalidInput(f"{id}: there is no answer yet")
-            if line.answer.error is not None:
-                return {"value": 0.0, "reason": line.answer.error}
-            case = self._runs[name_run(line.case, line.run)]
-            return vars(await apply_scorer(self._scorers[name], line.answer, case))
+        async def score(row: Row) -> dict[str, Any]:
+            if row["id"] not in scored:  # the list of scorers, or a place that nothing is wanted of
+                return {"of": row["of"]}
+            line, case, scorer = scored[row["id"]]
+            assert line.answer is not None
+            given = (
+                Score(0.0, line.answer.error) if line.answer.error else await apply_scorer(scorer, line.answer, case)
+            )
+            return {"of": row["of"], **vars(given)}
 
         await arun_batch(
             RunnableLambda(score),
-            # each in its place, also where there is no answer yet: a row is known again by its place
-            [{"id": id, "answer": line.mark} for id, (line, _) in scored.items()],
+            self._score_rows.place(
+                {id: [line.mark, getattr(scorer, "version", "")] for id, (line, _, scorer) in scored.items()}
+            ),
             find_scores_path(self._out),
             id="id",
-            input=itemgetter("id"),
-            version=", ".join(f"{name} {getattr(one, 'version', '')}".strip() for name, one in self._scorers.items()),
+            version="scores",
             on_mismatch="redo",
             max_consecutive_failures=None,
             max_concurrency=max_concurrency,
