@@ -11,12 +11,23 @@ from anyio import to_thread
 
 from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn, create_agent
 from hocket.batch import ResumeMismatch, TooManyFailures
+from hocket.batch.errors import BatchExpired, BatchFailed
 from hocket.budgets import spending
 from hocket.documents import Document
-from hocket.errors import BudgetExceeded, InvalidInput, InvalidReply, ProviderUnavailable
+from hocket.errors import (
+    BudgetExceeded,
+    InvalidInput,
+    InvalidReply,
+    ProviderUnavailable,
+    RetryTool,
+    ToolException,
+    ToolServerUnavailable,
+    ToolTimeout,
+)
 from hocket.evaluation import Answer, Case, Score, aevaluate, compare, evaluate, read_report
 from hocket.evaluation.scorer import NamedScorer
 from hocket.prices import Price, set_prices
+from hocket.routing.gate import NoRoomError
 from hocket.runnables import RunnableLambda
 from tests.kit.models import hook_model, tool_model
 
@@ -26,6 +37,14 @@ CASES = [(f"q{number}", f"a{number}") for number in range(12)]
 
 def right(answer: Answer, case: Case) -> bool:
     return answer.text == case.expected
+
+
+class GoneError(ToolServerUnavailable):
+    """As the room of tools has one of its own."""
+
+
+class UnreadableError(InvalidReply):
+    """As a provider may have one."""
 
 
 class Target:
@@ -121,6 +140,32 @@ async def test_a_failure_of_the_server_is_no_failure_of_the_answer(out: Path) ->
     assert (report.missing, report.errors, report["right"].mean) == (0, 2, pytest.approx(10 / 12))
     errors = [row["error"] for row in report.rows if row["error"]]
     assert errors == ["InvalidReply: no JSON", "ZeroDivisionError: a bug"]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_fault"),
+    [
+        (BatchExpired("a day has passed"), False),
+        (BatchFailed("refused"), False),
+        (NoRoomError("for now", retry_after=1), False),
+        (ToolServerUnavailable("gone"), False),
+        (GoneError("gone"), False),
+        (ToolTimeout("it took longer than 5 s"), False),
+        (ToolException("no such order"), True),
+        (RetryTool("no such order"), True),
+        (UnreadableError("no JSON"), True),
+        (TimeoutError("mine"), True),
+    ],
+)
+async def test_whose_fault_it_is_is_decided_by_class(out: Path, error: Exception, is_fault: bool) -> None:
+    """A subclass is what its class is, wherever it is defined: a failure of a server is asked again, and no wrong answer."""
+    target = Target()
+    target.failures = {"q1": error}
+    report = await run(target, out)
+    assert (report.missing, report.errors) == (not is_fault, is_fault)
+    target.failures = {}
+    report = await run(target, out)
+    assert (target.asked["q1"], report["right"].cases, report.errors) == (1 + (not is_fault), 12, is_fault)
 
 
 async def test_a_target_with_a_bug_ends_the_run(out: Path) -> None:

@@ -8,7 +8,8 @@ __all__ = ["suite"]
 
 CASES = """
 import pytest
-from hocket.errors import BudgetExceeded, InvalidReply, ModelRequestsBlocked, ProviderUnavailable
+from hocket.errors import BudgetExceeded, InvalidReply, ModelRequestsBlocked, ProviderUnavailable, RetryTool
+from hocket.errors import ToolServerUnavailable
 from hocket.testing.outcomes import end_test
 
 ASKED = []
@@ -92,6 +93,7 @@ def test_without_an_answer(suite: pytest.Pytester) -> None:
         suite,
         """
 ERRORS = [None, ProviderUnavailable("busy"), BudgetExceeded("spent"), InvalidReply("junk"), KeyError("x")]
+ERRORS += [ToolServerUnavailable("gone"), RetryTool("no such order")]
 
 @pytest.mark.eval(min_pass=0.1)
 @pytest.mark.parametrize("error", ERRORS)
@@ -120,10 +122,10 @@ def test_broken(number, broken):
 """,
     )
     result = suite.runpytest("-rs")
-    result.assert_outcomes(passed=1 + 1 + 1 + 2, skipped=2 + 2, xfailed=2, errors=1, failed=1 + 1 + 1)
+    result.assert_outcomes(passed=1 + 1 + 1 + 2, skipped=3 + 2, xfailed=3, errors=1, failed=1 + 1 + 1)
     result.stdout.fnmatch_lines(
         [
-            "*test_some: 33.3% [[]*] of 3 cases; min_pass 10.0%: not decided",
+            "*test_some: 25.0% [[]*] of 4 cases; min_pass 10.0%: not decided",
             "*test_none: no case has an answer",
             "SKIPPED*no answer: ProviderUnavailable: *busy",
         ]

@@ -12,9 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-import hocket.errors
 from hocket.batch import BatchRow, read_batch
-from hocket.errors import HocketError, InvalidInput
+from hocket.errors import (
+    ContentFiltered,
+    ContextLengthExceeded,
+    EmptyResponse,
+    HocketError,
+    InvalidInput,
+    InvalidReply,
+    LimitReached,
+    OutputParserException,
+    ToolException,
+    ToolServerUnavailable,
+    ToolTimeout,
+)
 from hocket.evaluation.answer import Answer, restore_answer, write_answer, write_input
 from hocket.evaluation.cases import Case
 
@@ -28,17 +39,16 @@ __all__ = [
     "write_line",
 ]
 
-_FAULTS_OF_ANSWERS = frozenset(
-    {
-        "ContentFiltered",
-        "ContextLengthExceeded",
-        "EmptyResponse",
-        "InvalidReply",
-        "LimitReached",
-        "OutputParserException",
-        "ToolException",
-    }
+_FAULTS = (
+    ContentFiltered,
+    ContextLengthExceeded,
+    EmptyResponse,
+    InvalidReply,
+    LimitReached,
+    OutputParserException,
+    ToolException,
 )
+_OF_TOOL_SERVERS = (ToolServerUnavailable, ToolTimeout)
 
 
 @dataclass(frozen=True)
@@ -77,16 +87,24 @@ def name_run(case: str, run: int) -> str:
     return f"{case}#{run}"
 
 
+def is_fault(kind: type[BaseException]) -> bool:
+    """Whether an error of this class is the answer's own fault, so that it is as good as a wrong answer."""
+    return not issubclass(kind, HocketError) or (issubclass(kind, _FAULTS) and not issubclass(kind, _OF_TOOL_SERVERS))
+
+
 def is_final(row: BatchRow) -> bool:
-    """Whether a row has failed by the target's own fault, so that it is not asked again."""
-    return is_fault("" if row.error is None else row.error["type"])
+    """Whether a row has failed by the target's own fault, so that it is not asked again.
+
+    The row has the name of a class. One that is none of hocket's, or of a module that is not loaded, is the target's.
+    """
+    name = "" if row.error is None else row.error["type"]
+    return is_fault(next((kind for kind in _list_kinds(HocketError) if kind.__name__ == name), Exception))
 
 
-def is_fault(kind: str) -> bool:
-    """Whether an error of this name is the answer's own fault: it is as good as a wrong answer."""
-    known = getattr(hocket.errors, kind, None)
-    is_ours = isinstance(known, type) and issubclass(cast("type[object]", known), HocketError)
-    return kind in _FAULTS_OF_ANSWERS or not is_ours
+def _list_kinds(kind: type[BaseException]) -> Iterator[type[BaseException]]:
+    yield kind
+    for one in kind.__subclasses__():
+        yield from _list_kinds(one)
 
 
 def write_line(case: Case, digest: str, design: Design, result: object, seconds: float | None) -> dict[str, Any]:

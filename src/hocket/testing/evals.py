@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hocket.errors import BudgetError, CassetteMiss, LLMError, ModelRequestsBlocked, StoreError
+from hocket.errors import BudgetError, CassetteMiss, LLMError, ModelRequestsBlocked, StoreError, ToolException
 from hocket.evaluation.statistics import estimate_mean
 
 __all__ = ["EvalHooks"]
@@ -21,7 +21,7 @@ _MARKER = (
 _DEFAULTS: dict[str, Any] = {"min_pass": 1.0, "repeats": 1, "strict": False, "confidence": 0.95}
 _RUN = "hocket_eval_run"
 _PROPERTY = "hocket_eval"
-_NOT_HERE = (LLMError, BudgetError, StoreError)
+_NOT_HERE = (LLMError, BudgetError, StoreError, ToolException)
 
 
 class _Verdict(pytest.Item):
@@ -133,7 +133,7 @@ class EvalHooks:
         if verdict is None or call.when != "call" or isinstance(error, CassetteMiss | ModelRequestsBlocked):
             return report  # the last two are mistakes of the test's
         verdict.seen += 1
-        if isinstance(error, _NOT_HERE) and not _is_fault(error):
+        if error is not None and _is_missing(error):
             report.outcome = "skipped"
             report.longrepr = (str(item.path), item.location[1] or 0, f"no answer: {type(error).__name__}: {error}")
         elif not report.skipped:
@@ -156,10 +156,11 @@ class EvalHooks:
                 terminalreporter.line(line)
 
 
-def _is_fault(error: BaseException) -> bool:
+def _is_missing(error: BaseException) -> bool:
+    """Whether a run has no answer: a server, a budget, a key or a store has failed, and not the test."""
     from hocket.evaluation.files import is_fault  # bulk runs, which a suite without a failure need not load
 
-    return is_fault(type(error).__name__)
+    return isinstance(error, _NOT_HERE) and not is_fault(type(error))
 
 
 def _read_options(item: Any) -> dict[str, Any]:
