@@ -93,7 +93,9 @@ def test_missing_answers_and_scores(evaluate: Inside, tmp_path: Path) -> None:
     assert "4 answers and 0 scores are missing" in evaluate("broken", "new.jsonl", "--strict", code=9).stderr
     assert read_report(tmp_path / "new.jsonl").missing == 4
     done = evaluate("shout", "none.jsonl", "--strict", "--at-least", "unsure=0.1", code=9, score="unsure")
-    assert "it is not certain that unsure is 0.1" in done.stderr and "40 scores are missing" in done.stderr
+    assert "unsure has no score at all" in done.stderr and "40 scores are missing" in done.stderr
+    done = evaluate("shout", "none.jsonl", "--at-least", "unsure=0.1", code=9, score="unsure")
+    assert "unsure has no score at all, so nothing says that it is 0.1 or more" in done.stderr
 
 
 def test_models(inside: Inside, cases: Path, tmp_path: Path) -> None:
@@ -142,6 +144,7 @@ def test_in_a_shell(hocket: Run, tmp_path: Path) -> None:
         (["run", "CASES", "--out", "OUT", "--target", "a:b", "--temperature", "0"], "leave --temperature out"),
         (["run", "CASES", "--out", "OUT", "--target", f"{TARGETS}:long"], "'no function'"),
         (["run", "CASES", "--out", "OUT", "--min-difference", "5"], "'5' is no share"),
+        (["run", "CASES", "--out", "OUT", "--min-difference", "1"], "--min-difference is 1.0; it lies between 0 and 1"),
         (["run", "CASES", "--out", "OUT", "--at-least", "0.9"], "it looks like exact=0.9"),
         (["run", "CASES", "--out", "OUT", "--at-least", "best=0.9"], "the scorers are is_right"),
         (["run", "CASES", "--out", "OUT", "--baseline", "none.jsonl"], "there is no run at none.jsonl"),
