@@ -181,6 +181,9 @@ async def test_arguments_of_no_use(make: Make, tmp_path: Path) -> None:
     await aevaluate(str, [("a", "b")], [matches("")], other, version="1")
     with pytest.raises(InvalidInput, match="no case in common"):
         await acompare_pairs(old, other, PairJudge("p", Longer()), out)
+    for name, value in (("min_difference", 1), ("min_difference", 0), ("confidence", 1)):
+        with pytest.raises(InvalidInput, match=f"{name} is {value}; it lies between"):
+            await acompare_pairs(old, old, PairJudge("p", Longer()), out, **{name: value})  # type: ignore[arg-type]
     assert not out.exists()
 
     async def choose(case: Case, first: Answer, second: Answer) -> Any:

@@ -203,6 +203,15 @@ async def test_other_scorers_ask_no_target(out: Path) -> None:
     assert set(target.asked.values()) == {1}
 
 
+async def test_any_name_of_a_scorer(out: Path) -> None:
+    """Also one with a slash, beside another that it ends with; and ids of cases with one."""
+    scorers = [NamedScorer(name, lambda answer, case: True, name) for name in ("a/b", "b", "/", "#0/b")]
+    cases = [Case(question, expected, f"{question}/b") for question, expected in CASES]
+    report = await run(Target(), out, cases, scorers)
+    assert {name: metric.mean for name, metric in report.metrics.items()} == {"a/b": 1, "b": 1, "/": 1, "#0/b": 1}
+    assert report.is_complete and report.rows[0]["scores"]["a/b"] == 1
+
+
 async def test_a_scorer_that_is_added_scores_alone(out: Path, request: pytest.FixtureRequest) -> None:
     """What judges have said and cost stays, also where cases come behind, and where a scorer is left out for a while."""
     judged = Counter[str]()
@@ -348,6 +357,11 @@ async def test_a_baseline_that_nothing_could_be_compared_with(out: Path) -> None
         ({"scorers": [right, right]}, "two scorers are called 'right'"),
         ({"scorers": [bool]}, "it is a function of an answer"),
         ({"confidence": 1.5}, "confidence is 1.5"),
+        ({"min_difference": 0}, "min_difference is 0; it lies between 0 and 1"),
+        ({"min_difference": 1}, "min_difference is 1"),
+        ({"repeats": 1.5}, "repeats is 1.5"),
+        ({"max_concurrency": 0}, "max_concurrency is 0"),
+        ({"wait": 1}, "wait is 1"),
         ({"baseline": "/nowhere.jsonl"}, "there is no run at /nowhere.jsonl"),
     ],
 )
@@ -356,3 +370,13 @@ async def test_arguments_that_are_of_no_use(out: Path, options: dict[str, Any], 
     with pytest.raises(InvalidInput, match=words):
         await run(target, out, **options)
     assert not target.asked
+
+
+@pytest.mark.parametrize("target", [5, "openai:gpt-5.2", {"a": 1}])
+async def test_a_target_that_cannot_be_run(out: Path, target: Any) -> None:
+    """Is refused like any other argument, before the cases are read."""
+    with pytest.raises(
+        InvalidInput, match="^target is .*; it is a Runnable, such as a model or a chain, a function of"
+    ):
+        await run(target, out, "/nowhere.jsonl")
+    assert not out.exists()

@@ -25,6 +25,7 @@ from hocket.evaluation.comparison import compare
 from hocket.evaluation.files import AnswerLine, name_run, read_answer_lines
 from hocket.evaluation.report import EvalReport, make_report, measure_scores
 from hocket.evaluation.scorers.preference import PairJudge, Preference
+from hocket.evaluation.statistics.intervals import check_confidence, check_min_difference
 from hocket.evaluation.verdict import EvalComparison
 from hocket.runnables import RunnableLambda
 
@@ -67,12 +68,15 @@ async def acompare_pairs(
         ``unscored`` names cases that the judge has failed at; the next call asks again.
 
     Raises:
-        InvalidInput: a path is no run, the runs have nothing in common, or the judge chose in no case.
+        InvalidInput: a path is no run, the runs have nothing in common, the judge chose in no case, or
+            an argument is out of range.
         BudgetExceeded: one is used up; the next call goes on.
         TooManyFailures, HocketError: see `arun_batch`.
     """
     if not isinstance(judge, PairJudge):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"judge is {excerpt(judge)}; it is made by prefer(model, rubric)")
+    check_confidence(confidence)
+    check_min_difference(min_difference)
     pairs = await ASYNC.call_sync(_Pairs, _find_path(old), _find_path(new), judge)
     if pairs.is_any:
         report = await arun_batch(

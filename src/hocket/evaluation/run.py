@@ -12,6 +12,7 @@ from hocket.batch.progress import Progress
 from hocket.batch.report import BatchReport
 from hocket.batch.route import Via
 from hocket.errors import InvalidInput
+from hocket.errors.hints import excerpt
 from hocket.evaluation.cases import Case, CaseLike, make_cases, make_digest
 from hocket.evaluation.comparison import compare
 from hocket.evaluation.files import (
@@ -26,7 +27,7 @@ from hocket.evaluation.report import EvalReport, make_report, read_report
 from hocket.evaluation.scorer import Score, Scorer, apply_scorer, check_scorers
 from hocket.evaluation.scores import ScoreRows, find_scores_path, name_score
 from hocket.evaluation.statistics import order_cases, plan_looks
-from hocket.evaluation.statistics.intervals import check_confidence
+from hocket.evaluation.statistics.intervals import check_confidence, check_min_difference
 from hocket.runnables import RunnableLambda, RunnablePassthrough
 from hocket.runnables.base import AnyRunnable
 from hocket.runnables.coercion import coerce_to_runnable
@@ -75,22 +76,25 @@ async def aevaluate(
         max_concurrency, version, via, retry_via, wait, progress: see `arun_batch`. ``version`` stands for the target.
 
     Raises:
-        InvalidInput: an argument cannot be used: no case, two equal ids, no scorer, a ``baseline`` that is no run.
+        InvalidInput: an argument cannot be used: no case, two equal ids, no scorer, a ``baseline`` that is no run, a
+            ``target`` that cannot be run. Nothing was asked.
         ResumeMismatch: ``out`` is of another target, of other cases or of another number of repeats.
         TooManyFailures, HocketError: see `arun_batch`.
     """
-    if repeats < 1:
-        raise InvalidInput(f"repeats is {repeats}; it must be 1 or more")
+    asked = _coerce_target(target)
+    if not isinstance(repeats, int) or repeats < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"repeats is {repeats}; it is a whole number, 1 or more")
     named = check_scorers(scorers)
     decisive = next(iter(named)) if metric is None else metric
     if decisive not in named:
         raise InvalidInput(f"metric is {metric!r}, and no scorer is called so; the scorers are {', '.join(named)}")
     check_confidence(confidence)
+    check_min_difference(min_difference)
     known = {case.id: case for case in await ASYNC.call_sync(make_cases, cases)}
     if baseline is not None:
         _check_baseline(await ASYNC.call_sync(read_report, baseline), decisive, known)  # before anything is asked
         known = {id: known[id] for id in order_cases(known)}
-    evaluation = _Evaluation(target, known, named, out, Design(len(known), repeats, baseline is not None))
+    evaluation = _Evaluation(asked, known, named, out, Design(len(known), repeats, baseline is not None))
     options: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": progress}
     sent: dict[str, Any] = {"version": version, "via": via, "retry_via": retry_via, "wait": wait}
     looks = [*((len(known),) if baseline is None else plan_looks(len(known)))]
@@ -114,6 +118,16 @@ evaluate: Final = sync_function(aevaluate)
 """`aevaluate`, from sync code. Ctrl-C cancels it; the files can be gone on with."""
 
 
+def _coerce_target(target: object) -> AnyRunnable | None:
+    try:
+        return None if target is None else coerce_to_runnable(target)
+    except TypeError as error:
+        raise InvalidInput(
+            f"target is {excerpt(target)}; it is a Runnable, such as a model or a chain, a function of the input, or None: "
+            'each case has its "output"'
+        ) from error
+
+
 def _check_baseline(baseline: EvalReport, metric: str, cases: Mapping[str, Case]) -> None:
     if metric not in baseline.metrics:
         raise InvalidInput(f"{baseline.path} has no metric {metric!r}; it has {', '.join(baseline.metrics) or 'none'}")
@@ -126,14 +140,14 @@ class _Evaluation:
 
     def __init__(
         self,
-        target: object,
+        target: AnyRunnable | None,
         cases: dict[str, Case],
         scorers: dict[str, Scorer],
         out: str | os.PathLike[str],
         design: Design,
     ) -> None:
         self._is_given = target is None
-        self._target: AnyRunnable = RunnablePassthrough() if target is None else coerce_to_runnable(target)
+        self._target: AnyRunnable = RunnablePassthrough() if target is None else target
         self._runs = {name_run(id, run): case for id, case in cases.items() for run in range(design.repeats)}
         self._digests = {id: make_digest(case) for id, case in cases.items()}
         self._scorers = scorers

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 from hocket.errors import InvalidInput
 
-__all__ = ["Interval", "check_confidence", "check_score", "estimate_mean", "find_t", "find_z"]
+__all__ = ["Interval", "check_confidence", "check_min_difference", "check_score", "estimate_mean", "find_t", "find_z"]
 
 _NORMAL = NormalDist()
 
@@ -68,6 +68,12 @@ def check_confidence(confidence: float) -> None:
     """Refuse a confidence that is not between 0 and 1."""
     if not 0 < confidence < 1:
         raise InvalidInput(f"confidence is {confidence}; it lies between 0 and 1, such as 0.95")
+
+
+def check_min_difference(min_difference: float) -> None:
+    """Refuse a least difference that matters which is not between 0 and 1."""
+    if not 0 < min_difference < 1:
+        raise InvalidInput(f"min_difference is {min_difference}; it lies between 0 and 1, such as 0.05")
 
 
 def find_z(level: float) -> float:

@@ -21,7 +21,7 @@ from typing import Literal
 
 from hocket.errors import InvalidInput
 from hocket.evaluation.statistics.flips import FLIPS, SignFlips
-from hocket.evaluation.statistics.intervals import check_confidence, check_score, find_z
+from hocket.evaluation.statistics.intervals import check_confidence, check_min_difference, check_score, find_z
 
 __all__ = ["PairedLook", "PairedLooks", "PairedResult", "VerdictWord", "plan_looks"]
 
@@ -125,8 +125,7 @@ class PairedLooks:
         confidence: float = 0.95,
     ) -> None:
         check_confidence(confidence)
-        if not 0 < min_difference < 1:
-            raise InvalidInput(f"min_difference is {min_difference}; it lies between 0 and 1, such as 0.05")
+        check_min_difference(min_difference)
         if planned < 1:
             raise InvalidInput(f"{planned} cases are planned; one is the least")
         self._planned = planned
