@@ -6,12 +6,13 @@ when it is back. The first line says which scorers the run has now.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, cast
 
-from hocket.batch import read_batch
+from hocket.batch import BatchRow, read_batch
+from hocket.errors import InvalidInput
 
 __all__ = ["ScoreRows", "Scores", "find_scores_path", "name_score", "read_scores"]
 
@@ -53,15 +54,15 @@ class ScoreRows:
         metrics: of which scorers the run is.
 
     Raises:
-        InvalidInput: it is no file of a bulk run.
+        InvalidInput: it is no file of scores, or one is damaged.
         OSError: it cannot be read.
     """
 
     def __init__(self, path: str, metrics: Iterable[str]) -> None:
         self._rows: list[dict[str, Any]] = []
-        for row in read_batch(path) if os.path.exists(path) else ():
+        for row, data in _read_rows(path):
             self._rows += [{"id": ""}] * (row.row + 1 - len(self._rows))
-            self._rows[row.row] = {"id": row.id, "of": cast("Mapping[str, Any]", row.output or {}).get("of")}
+            self._rows[row.row] = {"id": row.id, "of": data["of"]}
         self._rows[:1] = [{"id": _SCORERS, "of": [*metrics]}]  # its place is the first
         self._places = {row["id"]: place for place, row in enumerate(self._rows)}
 
@@ -74,14 +75,44 @@ class ScoreRows:
 
 
 def read_scores(out: str | os.PathLike[str]) -> Scores:
-    """Return the scores of a run, by the path of its answers."""
-    path = find_scores_path(out)
-    scores = Scores()
-    for row in read_batch(path) if os.path.exists(path) else ():
+    """Return the scores of a run, by the path of its answers.
+
+    Raises:
+        InvalidInput: a score is damaged, or nothing says what the scorers are.
+        OSError: the file cannot be read.
+    """
+    path, scores = find_scores_path(out), Scores()
+    for row, data in _read_rows(path):
         scores.costs.append(row.cost)
-        data = cast("dict[str, Any]", row.output or {})
         if row.id == _SCORERS:
             scores.names.extend(data["of"])
-        elif row.output not in (None, _NOTHING):
+        elif data != _NOTHING:
             scores.given[str(row.id)] = (data["value"], data["reason"])
+    if scores.costs and not scores.names:
+        raise InvalidInput(
+            f"{path} does not say of which scorers it is; run the evaluation again, which writes it down"
+        )
     return scores
+
+
+def _read_rows(path: str) -> Iterator[tuple[BatchRow, dict[str, Any]]]:
+    """Yield the rows of a file, each with what its line says; of one that has failed, that it says nothing."""
+    for row in read_batch(path) if os.path.exists(path) else ():
+        data: object = _NOTHING if row.error is not None else row.output
+        if not _is_whole(row, data):
+            raise InvalidInput(
+                f"{path} has a damaged score, in the line of row {row.row} ({row.id}); take that line out, and run the "
+                "evaluation again: that score alone is made anew"
+            )
+        yield row, cast("dict[str, Any]", data)
+
+
+def _is_whole(row: BatchRow, data: object) -> bool:
+    if not isinstance(data, dict):
+        return False
+    fields = cast("dict[str, Any]", data)
+    if fields == _NOTHING or (row.id == _SCORERS and isinstance(fields.get("of"), list)):
+        return True
+    value: object = fields.get("value", "")
+    is_score = value is None or (isinstance(value, int | float) and 0 <= value <= 1)
+    return is_score and {"of", "reason"} <= fields.keys()
