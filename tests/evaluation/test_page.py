@@ -129,7 +129,7 @@ def test_what_is_not_as_it_should_be(tmp_path: Path) -> None:
     page = write(compare(tmp_path / "old.jsonl", tmp_path / "new.jsonl"), tmp_path)
     assert page.sections[-3:] == ["In one run alone: 2", "Without an answer: 1", "Errors"]
     assert "ProviderUnavailable\n1\nno answer; the next run asks again" in page.text
-    assert "a scorer failed\n1\n" in page.text
+    assert "\n1\nno score; the next run scores again" in page.text
     report = run_answers(tmp_path / "flaky.jsonl", ["ok"], repeats=2, scorers=[say_in_turn(iter([True, False]))])
     assert report["score"].flaky == ["case-0"]
     page = write(report, tmp_path)

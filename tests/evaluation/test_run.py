@@ -134,7 +134,9 @@ async def test_a_failure_of_the_server_is_no_failure_of_the_answer(out: Path) ->
     report = await run(target, out)
     assert (report.cases, report.missing, report.errors) == (11, 1, 2)
     assert report["right"].mean == pytest.approx(9 / 11) and not report.is_complete
-    assert "without an answer" in str(report) and "the target has failed" in str(report)
+    assert report.causes["missing"] == {"ProviderUnavailable": 1} and report.causes["unscored"] == {}
+    assert "1 without an answer, which the next run asks for: 1 ProviderUnavailable\n" in str(report)
+    assert "2 wrong, since the target has failed: 1 InvalidReply, 1 ZeroDivisionError\n" in str(report)
     target.failures = {}
     report = await run(target, out)
     assert target.asked["q1"] == 2 and target.asked["q2"] == target.asked["q3"] == 1
@@ -169,6 +171,16 @@ async def test_whose_fault_it_is_is_decided_by_class(out: Path, error: Exception
     assert (target.asked["q1"], report["right"].cases, report.errors) == (1 + (not is_fault), 12, is_fault)
 
 
+async def test_the_commonest_errors_are_named(out: Path) -> None:
+    """With counts, the commonest first; of many kinds only a few."""
+    target = Target()
+    errors = [KeyError, KeyError, ValueError, TypeError, IndexError, OSError, EOFError, AttributeError]
+    target.failures = {f"q{number}": error("x") for number, error in enumerate(errors)}
+    report = await run(target, out)
+    assert "8 wrong, since the target has failed: 2 KeyError, 1 ValueError, 1 TypeError, 1 IndexError" in str(report)
+    assert report.asdict()["causes"]["errors"]["KeyError"] == 2 and "and 2 more" in str(report)
+
+
 async def test_a_target_with_a_bug_ends_the_run(out: Path) -> None:
     with pytest.raises(TooManyFailures):
         await run(lambda question: 1 / 0, out, [(f"q{number}", "") for number in range(150)])
@@ -186,7 +198,8 @@ async def test_a_scorer_that_fails_counts_nothing(out: Path) -> None:
     target = Target()
     report = await run(target, out, scorers=[right, picky])
     assert (report.unscored, report["picky"].cases, report["right"].cases) == (2, 9, 12)
-    assert report["picky"].mean == 0.5 and "scores missing" in str(report)
+    assert report["picky"].mean == 0.5 and report.causes["unscored"] == {"KeyError": 1, "InvalidInput": 1}
+    assert "2 scores missing, since a scorer has failed: 1 KeyError, 1 InvalidInput" in str(report)
     broken = False
     report = await run(target, out, scorers=[right, picky])
     assert (report.unscored, report["picky"].cases) == (0, 11) and set(target.asked.values()) == {1}
@@ -253,6 +266,15 @@ async def test_a_file_of_scores_without_its_first_row(out: Path) -> None:
     await to_thread.run_sync(path.write_text, "".join(line for line in lines if '"id":"scorers"' not in line))
     with pytest.raises(InvalidInput, match="does not say of which scorers it is; run the evaluation again"):
         await to_thread.run_sync(read_report, out)
+    assert (await run(Target(), out)).asdict() == before.asdict()
+
+
+@pytest.mark.parametrize("half", ["", '{"hocket_batch":1,"fing'])
+async def test_killed_before_the_first_line_of_scores(out: Path, half: str) -> None:
+    """The answers are read, and the next run scores them."""
+    before = await run(Target(), out)
+    await to_thread.run_sync(out.with_name("new.scores.jsonl").write_text, half)
+    assert (await to_thread.run_sync(read_report, out)).cases == 12
     assert (await run(Target(), out)).asdict() == before.asdict()
 
 

@@ -11,6 +11,7 @@ from hocket.evaluation.cases import read_json_lines
 from hocket.evaluation.files import name_run
 from hocket.evaluation.report import read_report
 from hocket.evaluation.statistics import measure_kappa
+from hocket.evaluation.verdict import name_some
 
 __all__ = ["Agreement", "measure_agreement"]
 
@@ -76,8 +77,7 @@ def measure_agreement(
                 raise InvalidInput(f"{where} labels {key} for the second time")
             given[key] = label
     if unknown:
-        more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
-        raise InvalidInput(f"{labels} labels what {report.path} has no answer to: {', '.join(unknown[:10])}{more}")
+        raise InvalidInput(f"{labels} labels what {report.path} has no answer to: {name_some(unknown, 10)}")
     pairs: dict[str, list[tuple[float, float]]] = {}
     for key, label in given.items():
         score = rows[key]["scores"].get(metric)

@@ -3,6 +3,7 @@
 import math
 import os
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal, localcontext
@@ -12,7 +13,7 @@ from hocket.errors import InvalidInput
 from hocket.evaluation.files import AnswerLine, Design, name_run, read_answer_lines
 from hocket.evaluation.scores import Scores, name_score, read_scores
 from hocket.evaluation.statistics import estimate_mean
-from hocket.evaluation.verdict import EvalComparison, name_cases
+from hocket.evaluation.verdict import EvalComparison, name_cases, name_some
 from hocket.messages import UsageMetadata, add_usage
 from hocket.messages.html import write_text
 from hocket.prices.money import EXACT, trim_amount
@@ -54,6 +55,7 @@ class EvalReport:
         missing_cases: the ids of their cases.
         errors: answers that count as wrong, since the target has failed.
         unscored: scores that are not there, since a scorer has failed; the next run scores again.
+        causes: of these three, by their names: how many have failed of which class of error, the commonest first.
         usage: tokens of the target. cost: in US dollars. judge_cost: of scorers that ask models. None: not known.
         seconds: that an answer took, the median. seconds_p95: all but one in twenty took less. None: not known.
         stopped: what has ended the run early, such as `BudgetExceeded`; None: nothing.
@@ -70,6 +72,7 @@ class EvalReport:
     missing_cases: list[str] = field(default_factory=list[str])
     errors: int = 0
     unscored: int = 0
+    causes: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     usage: UsageMetadata | None = None
     cost: Decimal | None = None
     judge_cost: Decimal | None = None
@@ -139,10 +142,18 @@ def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confid
     metrics: dict[str, Metric] = {}
     report = EvalReport(os.fspath(out), metrics, _find_design(lines), rows=rows)
     report.cases = len({row["case"] for row in rows})
-    report.missing = sum(line.answer is None for line in lines)
     report.missing_cases = sorted({line.case for line in lines if line.answer is None})
-    report.errors = sum(row["error"] is not None for row in rows)
-    report.unscored = sum(name not in row["scores"] for row in rows for name in scores.names)
+    missing = [str(line.error) for line in lines if line.answer is None]
+    errors = [row["error"] for row in rows if row["error"] is not None]
+    unscored = [
+        scores.errors.get(name_score(name_run(row["case"], row["run"]), name), "not scored yet")
+        for row in rows
+        for name in scores.names
+        if name not in row["scores"]
+    ]
+    report.missing, report.errors, report.unscored = len(missing), len(errors), len(unscored)
+    for what, failed in (("missing", missing), ("errors", errors), ("unscored", unscored)):
+        report.causes[what] = dict(Counter(one.partition(":")[0] for one in failed).most_common())
     report.judge_cost = _add_costs(scores.costs) if scores.costs else None
     report.cost = _add_costs([line.answer.cost for line in lines if line.answer is not None])
     for line in lines:
@@ -213,13 +224,14 @@ def _write_table(report: EvalReport) -> str:
     for one in report.metrics.values():
         flaky = f"  {name_cases('flaky', one.flaky)}" if one.flaky else ""
         lines.append(f"  {one.name:<{width}}  {one.mean:7.1%}  [{one.low:.1%}, {one.high:.1%}]{flaky}")
-    for count, what in (
-        (report.missing, "without an answer, which the next run asks for"),
-        (report.errors, "wrong, since the target has failed"),
-        (report.unscored, "scores missing, since a scorer has failed"),
+    for name, what in (
+        ("missing", "without an answer, which the next run asks for"),
+        ("errors", "wrong, since the target has failed"),
+        ("unscored", "scores missing, since a scorer has failed"),
     ):
-        if count:
-            lines.append(f"  {count} {what}")
+        if causes := report.causes.get(name):
+            named = name_some([f"{count} {kind}" for kind, count in causes.items()])
+            lines.append(f"  {sum(causes.values())} {what}: {named}")
     if report.seconds is not None and report.seconds_p95 is not None:
         lines.append(f"  {report.seconds:.3g} s an answer, {report.seconds_p95:.3g} s for all but one in twenty")
     if report.cost:

@@ -27,11 +27,13 @@ class Scores:
     Attributes:
         names: of the metrics that the run has now.
         given: by the name of a score (`name_score`) its value and its reason.
+        errors: likewise the class of the error that its scorer has failed with.
         costs: of each line, in US dollars; None: not known.
     """
 
     names: list[str] = field(default_factory=list[str])
     given: dict[str, tuple[float | None, str]] = field(default_factory=dict[str, tuple[float | None, str]])
+    errors: dict[str, str] = field(default_factory=dict[str, str])
     costs: list[Decimal | None] = field(default_factory=list[Decimal | None])
 
 
@@ -84,7 +86,9 @@ def read_scores(out: str | os.PathLike[str]) -> Scores:
     path, scores = find_scores_path(out), Scores()
     for row, data in _read_rows(path):
         scores.costs.append(row.cost)
-        if row.id == _SCORERS:
+        if row.error is not None:
+            scores.errors[str(row.id)] = row.error["type"]
+        elif row.id == _SCORERS:
             scores.names.extend(data["of"])
         elif data != _NOTHING:
             scores.given[str(row.id)] = (data["value"], data["reason"])
@@ -97,7 +101,7 @@ def read_scores(out: str | os.PathLike[str]) -> Scores:
 
 def _read_rows(path: str) -> Iterator[tuple[BatchRow, dict[str, Any]]]:
     """Yield the rows of a file, each with what its line says; of one that has failed, that it says nothing."""
-    for row in read_batch(path) if os.path.exists(path) else ():
+    for row in read_batch(path) if _is_begun(path) else ():
         data: object = _NOTHING if row.error is not None else row.output
         if not _is_whole(row, data):
             raise InvalidInput(
@@ -105,6 +109,14 @@ def _read_rows(path: str) -> Iterator[tuple[BatchRow, dict[str, Any]]]:
                 "evaluation again: that score alone is made anew"
             )
         yield row, cast("dict[str, Any]", data)
+
+
+def _is_begun(path: str) -> bool:
+    """Whether a file has a line: a run that was killed may have left it without one, or half of it."""
+    if not os.path.exists(path):
+        return False
+    with open(path, "rb") as lines:
+        return lines.readline().endswith(b"\n")
 
 
 def _is_whole(row: BatchRow, data: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from hocket.evaluation.statistics import Interval, PairedLook, VerdictWord
 from hocket.messages.html import write_text
 
-__all__ = ["EvalComparison", "Verdict", "describe_verdict", "name_cases"]
+__all__ = ["EvalComparison", "Verdict", "describe_verdict", "name_cases", "name_some"]
 
 MOST_NAMED = 5
 """Cases that a line names."""
@@ -153,5 +153,9 @@ def _describe_ratio(ratio: Interval, what: str) -> str:
 
 def name_cases(what: str, cases: Sequence[str]) -> str:
     """Return how many cases there are, and the first of them: ``2 flaky: a, b``."""
-    more = f" and {len(cases) - MOST_NAMED} more" if len(cases) > MOST_NAMED else ""
-    return f"{len(cases)} {what}: {', '.join(cases[:MOST_NAMED])}{more}"
+    return f"{len(cases)} {what}: {name_some(cases)}"
+
+
+def name_some(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Return the first of several names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

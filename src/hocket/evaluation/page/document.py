@@ -4,13 +4,11 @@ A comparison knows the paths of its runs alone; their answers are read again fro
 """
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from hocket.evaluation.comparison import Amount, sum_by_case
-from hocket.evaluation.files import read_answer_lines
 from hocket.evaluation.page.cases import CaseWriter, average, write_amount
 from hocket.evaluation.page.markup import Html, join, tag
 from hocket.evaluation.page.plots import (
@@ -38,6 +36,13 @@ _AMOUNTS: tuple[tuple[Amount, str, str], ...] = (
     ("seconds", "Seconds a case", "of the time"),
     ("cost", "Cost a case", "of the cost"),
 )
+
+
+_MEANINGS = {
+    "missing": "no answer; the next run asks again",
+    "errors": "a wrong answer",
+    "unscored": "no score; the next run scores again",
+}
 
 
 def write_page(subject: EvalReport | EvalComparison, path: str | os.PathLike[str]) -> None:
@@ -211,19 +216,13 @@ def _compare_amounts(comparison: EvalComparison, old: EvalReport, new: EvalRepor
 def _write_rest(report: EvalReport, lists: Sequence[tuple[str, Sequence[str]]]) -> list[Html]:
     """Return what is not as it should be: cases that waver, are missing, are left out; and errors by kind."""
     flaky = sorted({case for one in report.metrics.values() for case in one.flaky})
-    without = [line for line in read_answer_lines(report.path) if line.answer is None] if report.missing else []
     missing = report.missing_cases
-    errors = Counter(str(row["error"]).partition(":")[0] for row in report.rows if row["error"] is not None)
-    causes = Counter(str(line.error).partition(":")[0] for line in without)
     parts = [
         _write_section(f"{heading}: {len(cases)}", _name_cases(cases))
         for heading, cases in (("Flaky", flaky), *lists, ("Without an answer", missing))
         if cases
     ]
-    kinds = [(kind, count, "a wrong answer") for kind, count in errors.most_common()]
-    kinds += [(kind, count, "no answer; the next run asks again") for kind, count in causes.most_common()]
-    if report.unscored:
-        kinds.append(("a scorer failed", report.unscored, "no score; the next run scores again"))
+    kinds = [(kind, count, _MEANINGS[what]) for what, causes in report.causes.items() for kind, count in causes.items()]
     if kinds:
         rows = [
             tag("tr", tag("td", kind), tag("td", str(count), class_="number"), tag("td", what))
