@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hocket.evaluation import read_report
-from hocket.testing import OpenAIFormat, ReceivedRequest, Reply, serve
+from hocket.testing import BatchPlan, OpenAIFormat, ReceivedRequest, Reply, serve
 from tests.kit import warm
 
 Inside = Callable[..., Any]
@@ -118,6 +118,34 @@ def test_models(inside: Inside, cases: Path, tmp_path: Path) -> None:
         assert done.returncode == 2 and "holds the answers of another model" in done.stderr
         done = inside(*named, *out, "--system", "Shout.")
         assert (done.returncode, len(asked)) == (0, 80)
+
+
+def test_batches_that_are_under_way(inside: Inside, cases: Path, tmp_path: Path) -> None:
+    """The same command collects them; there is no option that ends them, and none is spoken of."""
+    with serve(OpenAIFormat(), lambda request: Reply("Q1")) as server:
+        server.batches.plan = BatchPlan(seconds=3600)
+        model = ("--model", "openai:gpt-5.2", "--base-url", server.url, "--via", "provider")
+        command = ("eval", "run", str(cases), "--out", str(tmp_path / "out.jsonl"), *model)
+        done = inside(*command, "--wait", "0")
+        assert done.returncode == 8 and done.stderr.endswith("provider: the same command collects them\n"), done.stderr
+        server.batches.submitted[0].plan = BatchPlan()
+        done = inside(*command)
+        assert (done.returncode, len(server.batches.submitted)) == (0, 1) and "2.5%" in done.stdout, done.stderr
+
+
+def test_a_file_of_other_answers(evaluate: Inside, tmp_path: Path) -> None:
+    """Is refused in the words of this command, which has no option that asks again."""
+    evaluate("shout", "new.jsonl")
+    for target, words, text in (
+        ("weak", (), "with other options; take another file"),
+        (
+            "shout",
+            ("--repeats", "2"),
+            "give the cases, --repeats and --baseline of the first run, or take another file",
+        ),
+    ):
+        done = evaluate(target, "new.jsonl", *words, code=2)
+        assert done.stderr.endswith(f"{text}\n"), done.stderr
 
 
 def test_in_a_shell(hocket: Run, tmp_path: Path) -> None:

@@ -182,7 +182,9 @@ async def test_the_commonest_errors_are_named(out: Path) -> None:
 
 
 async def test_a_target_with_a_bug_ends_the_run(out: Path) -> None:
-    with pytest.raises(TooManyFailures):
+    with pytest.raises(
+        TooManyFailures, match=r"what the target itself has done wrong is asked again in another file alone$"
+    ):
         await run(lambda question: 1 / 0, out, [(f"q{number}", "") for number in range(150)])
 
 
@@ -324,9 +326,13 @@ async def test_more_cases_behind_the_old_ones(out: Path) -> None:
     report = await run(target, out, [*CASES, ("q12", "a12")])
     assert (report.cases, report.design.cases) == (13, 13) and set(target.asked.values()) == {1}
     for cases, options in (([("q12", "a12"), *CASES], {}), (CASES, {"repeats": 2}), ([("q0", "changed")], {})):
-        with pytest.raises(ResumeMismatch):
+        with pytest.raises(
+            ResumeMismatch, match="give the cases, repeats and baseline of the first run, or take another"
+        ):
             await run(target, out, cases, **options)
-    with pytest.raises(ResumeMismatch):
+    with pytest.raises(
+        ResumeMismatch, match=r"take another file\. Do its answers still hold\? Then version='1' goes on$"
+    ):
         await aevaluate(target, CASES, [right], out, version="another target")
     assert set(target.asked.values()) == {1}
 

@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _finish_at_ctrl_c(stop) if via == "live" else contextlib.nullcontext(), keep_line_open(line.end_row):
             report = run_in_portal(ask)
     except KeyboardInterrupt:
-        note_pending(arguments.out)
+        note_pending(arguments.out, can_cancel=True)
         raise
     finally:
         line.finish()
@@ -145,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
         note(f"{report.unreadable} lines of {arguments.out} could not be read; they stay there, and were not counted")
     if stop.is_set():
         raise KeyboardInterrupt
-    code = explain_stop(report.stopped, arguments.out)
+    code = explain_stop(report.stopped, arguments.out, can_cancel=True)
     return code if code is not None else FAILED if report.failed else 0
 
 

@@ -148,6 +148,7 @@ _IN_PYTHON = (
     (r'\bvia="(\w+)"', r"--via \1"),
     (r"\bleave via out\b", "leave --via out"),
     (r"^(wait|retry_via) is\b", r"--\1 is"),
+    (r"\bcases, repeats and baseline of\b", "cases, --repeats and --baseline of"),
     (r"^min_difference is\b", "--min-difference is"),
     (r"\bname the encoding that it is in by encoding= \('cp1252', say\)", "name its encoding, as in --encoding cp1252"),
     (r"\bencoding='(\S*)'", r"--encoding \1"),

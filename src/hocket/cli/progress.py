@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["ProgressLine", "explain_stop", "note_pending"]
 
 
-def explain_stop(stopped: Exception | None, out: str) -> int | None:
-    """Say what has ended a run early, and return the exit code for it; None: nothing has."""
+def explain_stop(stopped: Exception | None, out: str, *, can_cancel: bool) -> int | None:
+    """Say what has ended a run early, and return the exit code for it; None: nothing has. See `note_pending`."""
     from hocket.batch.errors import BatchPending
 
     if isinstance(stopped, BatchPending):
-        note_pending(out)
+        note_pending(out, can_cancel=can_cancel)
         return PAUSED
     if stopped is not None:
         note(f"{explain(stopped)}; run it again with more to go on")
@@ -27,15 +27,14 @@ def explain_stop(stopped: Exception | None, out: str) -> int | None:
     return None
 
 
-def note_pending(out: str) -> None:
-    """Say that rows are under way, and what to do with them."""
+def note_pending(out: str, *, can_cancel: bool) -> None:
+    """Say that rows are under way, and what to do with them; ``can_cancel``: whether the command has an option for it."""
     from hocket.batch.journal import read_open_batches
 
     with contextlib.suppress(OSError, InvalidInput):
         if count := sum(len(entry.numbers) for entry in read_open_batches(out)):
-            note(
-                f"{count} rows are under way at the provider: the same command collects them, and with --cancel ends them"
-            )
+            ends = ", and with --cancel ends them" if can_cancel else ""
+            note(f"{count} rows are under way at the provider: the same command collects them{ends}")
 
 
 class ProgressLine:

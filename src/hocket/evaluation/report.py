@@ -135,12 +135,14 @@ def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> Eva
     return make_report(out, list(read_answer_lines(out)), confidence)
 
 
-def make_report(out: str | os.PathLike[str], lines: Sequence[AnswerLine], confidence: float) -> EvalReport:
-    """Return what a run has come to, whose answers have been read. See `read_report`."""
+def make_report(
+    out: str | os.PathLike[str], lines: Sequence[AnswerLine], confidence: float, design: Design | None = None
+) -> EvalReport:
+    """Return what a run has come to, whose answers have been read; ``design``: of one that may have none yet."""
     scores = read_scores(out)
     rows = [_make_row(line, scores) for line in lines if line.answer is not None]
     metrics: dict[str, Metric] = {}
-    report = EvalReport(os.fspath(out), metrics, _find_design(lines), rows=rows)
+    report = EvalReport(os.fspath(out), metrics, _find_design(lines, design), rows=rows)
     report.cases = len({row["case"] for row in rows})
     report.missing_cases = sorted({line.case for line in lines if line.answer is None})
     missing = [str(line.error) for line in lines if line.answer is None]
@@ -196,13 +198,15 @@ def measure_scores(name: str, rows: Sequence[Mapping[str, Any]], confidence: flo
     return Metric(name, interval.value, interval.low, interval.high, len(cases), runs, flaky)
 
 
-def _find_design(lines: Sequence[AnswerLine]) -> Design:
+def _find_design(lines: Sequence[AnswerLine], planned: Design | None) -> Design:
     """Return how the run was planned, as its latest line knows: cases may have been put behind the first ones."""
     designs = [line.design for line in lines if line.design is not None]
     if designs:
         return max(designs, key=lambda design: design.cases)
+    if planned is not None:
+        return planned
     if not lines:
-        raise InvalidInput("the run has no line yet")
+        raise InvalidInput("the run has no line yet: nothing has been answered")
     return Design(len({line.case for line in lines}), max(line.run for line in lines) + 1)
 
 

@@ -1,13 +1,14 @@
 """An evaluation: two bulk runs, of answers and of their scores, and looks at both until the verdict is certain."""
 
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
-from hocket.batch import arun_batch
+from hocket.batch import ResumeMismatch, TooManyFailures, arun_batch
 from hocket.batch.progress import Progress
 from hocket.batch.report import BatchReport
 from hocket.batch.route import Via
@@ -94,15 +95,21 @@ async def aevaluate(
     if baseline is not None:
         _check_baseline(await ASYNC.call_sync(read_report, baseline), decisive, known)  # before anything is asked
         known = {id: known[id] for id in order_cases(known)}
-    evaluation = _Evaluation(asked, known, named, out, Design(len(known), repeats, baseline is not None))
+    design = Design(len(known), repeats, baseline is not None)
+    evaluation = _Evaluation(asked, known, named, out, design)
     options: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": progress}
     sent: dict[str, Any] = {"version": version, "via": via, "retry_via": retry_via, "wait": wait}
     looks = [*((len(known),) if baseline is None else plan_looks(len(known)))]
     while True:
         look = looks.pop(0)
-        batch = await evaluation.ask(look, **options, **sent)
+        try:
+            batch = await evaluation.ask(look, **options, **sent)
+        except (ResumeMismatch, TooManyFailures) as error:
+            for of_rows, ours in _WAYS_OUT:
+                error.args = (re.sub(of_rows, ours, str(error)),)
+            raise
         lines = await evaluation.score(max_concurrency)
-        report = await ASYNC.call_sync(make_report, out, lines, confidence)
+        report = await ASYNC.call_sync(make_report, out, lines, confidence, design)
         report.stopped = batch.stopped
         if baseline is not None and decisive in report.metrics:
             report.comparison = await ASYNC.call_sync(
@@ -116,6 +123,20 @@ async def aevaluate(
 
 evaluate: Final = sync_function(aevaluate)
 """`aevaluate`, from sync code. Ctrl-C cancels it; the files can be gone on with."""
+
+
+_WAYS_OUT = (
+    (', or on_mismatch="redo" to ask again', ""),
+    (
+        "the rows of the first run, in its order",
+        "the cases, repeats and baseline of the first run, or take another file",
+    ),
+    (
+        r"rows that failed; or raise max_consecutive_failures=\d+",
+        "what a server has failed at; what the target itself has done wrong is asked again in another file alone",
+    ),
+)
+"""What errors of a bulk run say of it, and what an evaluation has in its place."""
 
 
 def _coerce_target(target: object) -> AnyRunnable | None:

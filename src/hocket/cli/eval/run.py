@@ -121,17 +121,14 @@ def run(arguments: argparse.Namespace) -> int:
         with keep_line_open(line.end_row):
             report = run_in_portal(ask)
     except ResumeMismatch as error:
-        said = re.split(r"[;.] ", str(error))[0]
-        raise InvalidInput(
-            f"{said}; an evaluation goes on with the same target, cases and --repeats, or has another --out"
-        ) from error
+        raise InvalidInput(str(error)) from error
     except KeyboardInterrupt:
-        note_pending(arguments.out)
+        note_pending(arguments.out, can_cancel=False)
         raise
     finally:
         line.finish()
     print_result(report, arguments)
-    code = explain_stop(report.stopped, arguments.out)
+    code = explain_stop(report.stopped, arguments.out, can_cancel=False)
     return tell_faults(_find_faults(report, arguments)) if code is None else code
 
 
