@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from hocket.evaluation import read_report
+from hocket.cli.eval.run import _SCORERS
+from hocket.evaluation import measure_agreement, read_report
 from hocket.testing import BatchPlan, OpenAIFormat, ReceivedRequest, Reply, serve
 from tests.kit import warm
 
@@ -50,6 +51,67 @@ def test_a_run(evaluate: Inside, inside: Inside, tmp_path: Path) -> None:
     assert "40 from an earlier run" in evaluate("shout", "new.jsonl").stderr
     told = json.loads(inside("eval", "show", out, "--json").stdout)
     assert told["metrics"]["is_right"]["mean"] == 1.0 and told["cases"] == 40
+
+
+def test_scorers_by_name(inside: Inside, tmp_path: Path) -> None:
+    """Each that needs no arguments; together, in the order in which they are given."""
+    wanted: dict[str, dict[str, Any]] = {
+        "called": {"calls": [{"name": "find", "args": {"word": "yes"}}]},
+        "cites": {},
+        "contains": {"expected": "YES"},
+        "exact": {"expected": "exact yes"},
+        "fields": {"expected": {"word": "yes"}},
+        "mrr": {"relevant": "yes"},
+    }
+    assert tuple(wanted) == _SCORERS
+    for name, case in wanted.items():
+        cases = tmp_path / f"{name}.jsonl"
+        cases.write_text("".join(json.dumps({"input": f"{name} {word}", **case}) + "\n" for word in ("yes", "no")))
+        command = ("eval", "run", str(cases), "--target", f"{TARGETS}:recall", "--score", name, "--json")
+        done = inside(*command, "--out", str(tmp_path / f"{name}-out.jsonl"))
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert {one: metric["mean"] for one, metric in told["metrics"].items()} == {name: 0.5}, name
+        assert (told["unscored"], told["errors"]) == (0, 0)
+    several = [word for name in ("contains", "exact", f"{TARGETS}:is_right") for word in ("--score", name)]
+    command = ("eval", "run", str(tmp_path / "exact.jsonl"), "--target", f"{TARGETS}:recall", *several, "--json")
+    done = inside(*command, "--out", str(tmp_path / "several.jsonl"))
+    assert [*json.loads(done.stdout)["metrics"]] == ["contains", "exact", "is_right"]
+
+
+def test_a_judge_and_labels(inside: Inside, tmp_path: Path) -> None:
+    """The judge goes by the rubric; what it has said is compared with what people say, as a line and as JSON."""
+    asked: list[str] = []
+
+    def reply(request: ReceivedRequest) -> Reply:
+        asked.append(json.dumps(request.json["messages"]))
+        return Reply(json.dumps({"reason": "I like it.", "passes": "Q1" in asked[-1]}))
+
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(json.dumps({"input": f"q{n}", "id": f"c{n}"}) + "\n" for n in range(10, 30)))
+    labels, out = tmp_path / "labels.jsonl", str(tmp_path / "out.jsonl")
+    labels.write_text("".join(json.dumps({"case": f"c{n}", "label": n < 19}) + "\n" for n in range(10, 30)))
+    with serve(OpenAIFormat(), reply) as server:
+        judge = ("--judge", "openai:gpt-5.2", "--rubric", "It is loud.")
+        command = ("eval", "run", str(cases), "--target", f"{TARGETS}:shout", "--out", out, *judge)
+        environ = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-test"}
+        done = inside(*command, "--at-least", "judge=0.9", **environ)
+        assert (done.returncode, len(asked)) == (9, 20) and "judge is below 0.9: 50.0% [" in done.stderr, done.stderr
+        assert all("It is loud." in one for one in asked)
+        done = inside(*command, "--score", f"{TARGETS}:is_right", "--at-least", "judge=0.4", "--json")
+        assert (done.returncode, len(asked)) == (0, 20)  # what it has said stays
+        assert [*json.loads(done.stdout)["metrics"]] == ["is_right", "judge"]
+    agreement = measure_agreement(out, labels, "judge")
+    shown = inside("eval", "show", out, "--labels", str(labels), "--metric", "judge")
+    assert shown.returncode == 0 and shown.stdout.endswith(f"judge and the labels: {agreement}\n")
+    assert "kappa 0.90 [" in shown.stdout and "on 20 cases, 95% agreed" in shown.stdout
+    told = json.loads(inside("eval", "show", out, "--labels", str(labels), "--metric", "judge", "--json").stdout)
+    assert told["agreement"] == vars(agreement)
+    wrong = inside("eval", "show", out, "--labels", str(labels), "--metric", "judgement")
+    assert wrong.returncode == 2 and "has no metric 'judgement'; it has is_right, judge" in wrong.stderr
+    labels.write_text('{"case": "c99", "label": true}\n')
+    wrong = inside("eval", "show", out, "--labels", str(labels), "--metric", "judge")
+    assert wrong.returncode == 2 and "labels what" in wrong.stderr and "c99" in wrong.stderr
 
 
 def test_two_runs(evaluate: Inside, inside: Inside, tmp_path: Path) -> None:
