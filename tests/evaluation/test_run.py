@@ -345,6 +345,23 @@ async def test_a_budget_that_is_used_up(out: Path) -> None:
     assert (await run(model, out)).cases == 12
 
 
+async def test_a_budget_that_the_judge_uses_up(out: Path) -> None:
+    """The report says so, and no further part is asked for; the next run goes on."""
+    cases = [(f"q{number}", f"a{number}") for number in range(100)]
+    model = ScriptedChatModel(script=[Turn(text="yes", usage=USED)] * 200).bind(max_tokens=5)
+
+    async def likes(answer: Answer, case: Case) -> bool:
+        return (await model.ainvoke(case.input)).text == "yes"
+
+    baseline, target = out.with_name("old.jsonl"), Target()
+    await run(Target(), baseline, cases, [likes])
+    with spending(tokens=200):
+        report = await run(target, out, cases, [likes], baseline=baseline, max_concurrency=1)
+    assert isinstance(report.stopped, BudgetExceeded) and sum(target.asked.values()) == 20
+    assert report.causes["unscored"] == {"not scored yet": report.unscored}
+    assert (await run(target, out, cases, [likes], baseline=baseline)).stopped is None
+
+
 async def test_outputs_that_are_there(out: Path) -> None:
     """Without a target the cases have their answers: logs of production."""
     cases = [

@@ -108,16 +108,17 @@ async def aevaluate(
             for of_rows, ours in _WAYS_OUT:
                 error.args = (re.sub(of_rows, ours, str(error)),)
             raise
-        lines = await evaluation.score(max_concurrency)
+        lines = await ASYNC.call_sync(lambda: [*read_answer_lines(out)])
+        scored = await evaluation.score(lines, max_concurrency)
         report = await ASYNC.call_sync(make_report, out, lines, confidence, design)
-        report.stopped = batch.stopped
+        report.stopped = batch.stopped or scored.stopped
         if baseline is not None and decisive in report.metrics:
             report.comparison = await ASYNC.call_sync(
                 compare, baseline, report, metric=decisive, min_difference=min_difference, confidence=confidence
             )
             if report.comparison[decisive].verdict != "not decided":
                 return report
-        if batch.stopped is not None or not looks:
+        if report.stopped is not None or not looks:
             return report
 
 
@@ -205,9 +206,8 @@ class _Evaluation:
             raise InvalidInput(f'the case {case.id!r} has no "output", and there is no target that could be asked')
         return case.metadata["output"]
 
-    async def score(self, max_concurrency: int) -> list[AnswerLine]:
-        """Score what is answered, as far as it is not scored; return the answers."""
-        lines = await ASYNC.call_sync(lambda: [*read_answer_lines(self._out)])
+    async def score(self, lines: Sequence[AnswerLine], max_concurrency: int) -> BatchReport:
+        """Score what is answered, as far as it is not scored."""
         if self._score_rows is None:
             self._score_rows = await ASYNC.call_sync(ScoreRows, find_scores_path(self._out), self._scorers)
         scored = {
@@ -227,7 +227,7 @@ class _Evaluation:
             )
             return {"of": row["of"], **vars(given)}
 
-        await arun_batch(
+        return await arun_batch(
             RunnableLambda(score),
             self._score_rows.place(
                 {id: [line.mark, getattr(scorer, "version", "")] for id, (line, _, scorer) in scored.items()}
@@ -239,4 +239,3 @@ class _Evaluation:
             max_consecutive_failures=None,
             max_concurrency=max_concurrency,
         )
-        return lines
