@@ -138,6 +138,8 @@ def _list_calls(messages: Iterable[BaseMessage]) -> list[dict[str, Any]]:
 
 def write_input(value: object) -> Any:
     """Return what was asked as JSON data, to be shown."""
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, BaseMessage):
         return {"type": value.type, "content": value.text}
     if isinstance(value, Mapping):
@@ -145,4 +147,4 @@ def write_input(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [write_input(one) for one in cast("Sequence[object]", value)]
     plain = to_plain(value)
-    return plain if plain is None or isinstance(plain, str | int | float | bool) else str(plain)
+    return plain if isinstance(plain, str | int | float) else str(plain)

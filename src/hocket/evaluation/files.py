@@ -5,12 +5,13 @@ not asked again: to ask until it passes would be a lie. Whatever else fails leav
 asks again.
 """
 
-import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
+
+from pydantic_core import to_json
 
 from hocket.batch import BatchRow, read_batch
 from hocket.errors import (
@@ -136,7 +137,7 @@ def read_answer_lines(out: str | os.PathLike[str]) -> Iterator[AnswerLine]:
 def _read_line(row: BatchRow, name: str) -> AnswerLine:
     case, _, run = str(row.id).rpartition("#")
     facts: dict[str, Any] = {"usage": row.usage, "cost": row.cost}
-    mark = zlib.crc32(json.dumps([row.output, row.error, row.usage, str(row.cost)]).encode())
+    mark = zlib.crc32(to_json([row.output, row.error, row.usage, str(row.cost)]))
     try:
         if row.error is not None:
             error = f"{row.error['type']}: {row.error['message']}"
