@@ -337,7 +337,8 @@ def test_kappa_of_few_labels_is_not_certain() -> None:
     few, many = (measure_kappa({str(case): [(case % 2, case % 2)] for case in range(n)}) for n in (20, 1_000))
 
     assert few.value == few.high == many.value == many.high == 1.0
-    assert 0.4 < few.low < 0.8
+    # Donner and Eliasziw's interval, by hand for this table: 20 (1 - kappa) / (1 + kappa) = 3.8415, which is 0.678.
+    assert 0.5 < few.low < (20 - 3.8415) / (20 + 3.8415)
     assert 0.98 < many.low < 1
     assert measure_kappa({str(case): [(1, 1)] for case in range(20)}).low <= 0
 

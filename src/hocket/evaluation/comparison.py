@@ -1,12 +1,11 @@
 """Two runs of the same cases, compared: better, worse, the same within what matters, or not decided."""
 
 import os
-from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from hocket.errors import InvalidInput
 from hocket.evaluation.report import EvalReport, read_report
-from hocket.evaluation.statistics import Interval, PairedResult, compare_metrics, measure_ratio
+from hocket.evaluation.statistics import Interval, average, compare_metrics, measure_ratio
 from hocket.evaluation.verdict import EvalComparison, Verdict
 
 __all__ = ["Amount", "compare", "sum_by_case"]
@@ -61,13 +60,17 @@ def compare(
         asked=digests[1].keys() | set(after.missing_cases) if is_looked_at else None,
     )
     is_early = after.design.sequential and not after.missing  # the rest was not asked
-    gained, lost = _find_flips(scores[0][names[0]], scores[1][names[0]])
+    before_means, after_means = ({case: average(runs) or 0.0 for case, runs in one[names[0]].items()} for one in scores)
+    moves = {case: after_means[case] - mean for case, mean in before_means.items() if case in after_means}
     return EvalComparison(
         before.path,
         after.path,
-        {name: _make_verdict(name, one) for name, one in results.items()},
-        gained,
-        lost,
+        {
+            name: Verdict(name, **{key: value for key, value in vars(one).items() if key != "confidence"})
+            for name, one in results.items()
+        },
+        sorted(case for case, move in moves.items() if move > 0),
+        sorted(case for case, move in moves.items() if move < 0),
         changed,
         sorted(
             digests[1].keys() - digests[0].keys() | (set[str]() if is_early else digests[0].keys() - digests[1].keys())
@@ -91,20 +94,6 @@ def _choose_scores(report: EvalReport, cases: set[str], metric: str | None) -> d
     }
 
 
-def _find_flips(old: Mapping[str, list[float]], new: Mapping[str, list[float]]) -> tuple[list[str], list[str]]:
-    """Return the cases that are better, and those that are worse, than before."""
-    moves = {case: sum(new[case]) / len(new[case]) - sum(old[case]) / len(old[case]) for case in old if case in new}
-    return sorted(case for case, move in moves.items() if move > 0), sorted(
-        case for case, move in moves.items() if move < 0
-    )
-
-
-def _make_verdict(name: str, one: PairedResult) -> Verdict:
-    return Verdict(
-        name, one.verdict, one.old, one.new, one.difference, one.low, one.high, one.cases, one.more_cases, one.looks
-    )
-
-
 def sum_by_case(report: EvalReport, what: Amount) -> dict[str, float]:
     """Return what each case of a run cost in US dollars, or took in seconds, over its runs, where that is known."""
     total: dict[str, float] = {}
@@ -118,10 +107,5 @@ def sum_by_case(report: EvalReport, what: Amount) -> dict[str, float]:
 def _compare_totals(
     old: EvalReport, new: EvalReport, cases: set[str], what: Amount, confidence: float
 ) -> Interval | None:
-    totals = [sum_by_case(report, what) for report in (old, new)]
-    shared = totals[0].keys() & totals[1].keys() & cases
-    if not shared:
-        return None
-    return measure_ratio(
-        {case: totals[0][case] for case in shared}, {case: totals[1][case] for case in shared}, confidence
-    )
+    before, after = ({case: one for case, one in sum_by_case(run, what).items() if case in cases} for run in (old, new))
+    return measure_ratio(before, after, confidence)

@@ -30,15 +30,7 @@ from hocket.errors import (
 from hocket.evaluation.answer import Answer, restore_answer, write_answer, write_input
 from hocket.evaluation.cases import Case
 
-__all__ = [
-    "AnswerLine",
-    "Design",
-    "is_fault",
-    "is_final",
-    "name_run",
-    "read_answer_lines",
-    "write_line",
-]
+__all__ = ["AnswerLine", "Design", "is_fault", "is_final", "name_run", "read_answer_lines", "write_line"]
 
 _FAULTS = (
     ContentFiltered,

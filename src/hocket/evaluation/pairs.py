@@ -146,7 +146,7 @@ class _Pairs:
         if (better := _choose_whole(*answers)) is not None:
             return {
                 "better": better,
-                "reason": "the other one has failed" if better != "neither" else "both have failed",
+                "reason": "both have failed" if better == "neither" else "the other one has failed",
             }
         case = Case(line.input, line.expected, line.case, line.metadata or {})
         shown = answers if first == "old" else answers[::-1]
@@ -181,9 +181,8 @@ class _Pairs:
         keys = [*self._asked]
         for row in read_batch(out):
             said = cast("Mapping[str, Any]", row.output or {}).get("better")
-            if said is not None and keys[row.row : row.row + 1] == [
-                row.id
-            ]:  # not what an earlier, longer file had there
+            is_ours = keys[row.row : row.row + 1] == [row.id]  # not what an earlier, longer file had there
+            if said is not None and is_ours:
                 found.setdefault(self._asked[str(row.id)][0], []).append(said)
         return {id: both for id, both in found.items() if len(both) == len(_BOTH)}
 

@@ -52,9 +52,8 @@ def _read_exchange(exchange: RecordedExchange) -> tuple[list[BaseMessage], AIMes
     """Return what was asked, and the answer; None: it was none, or its format is not known."""
     if exchange.status != 200 or exchange.end is not None:
         return None
-    with suppress(
-        HocketError, ValueError, KeyError, TypeError, AttributeError, IndexError
-    ):  # of shapes that are not known
+    # of shapes that are not known
+    with suppress(HocketError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         body: Fields = from_json(exchange.request.body)
         asked = body["messages"] if "messages" in body else body["input"]
         system = body.get("system") or body.get("instructions")

@@ -10,12 +10,12 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 from hocket.errors import InvalidInput
+from hocket.evaluation.answer import Answer
 from hocket.evaluation.files import AnswerLine, Design, name_run, read_answer_lines
 from hocket.evaluation.scores import Scores, name_score, read_scores
 from hocket.evaluation.statistics import estimate_mean
-from hocket.evaluation.verdict import EvalComparison, name_cases, name_some
+from hocket.evaluation.verdict import EvalComparison, Shown, name_cases, name_some
 from hocket.messages import UsageMetadata, add_usage
-from hocket.messages.html import write_text
 from hocket.prices.money import EXACT, trim_amount
 
 __all__ = ["EvalReport", "Metric", "make_report", "measure_scores", "read_report"]
@@ -43,7 +43,7 @@ class Metric:
 
 
 @dataclass
-class EvalReport:
+class EvalReport(Shown):
     """What a run has come to.
 
     Attributes:
@@ -120,10 +120,6 @@ class EvalReport:
     def __str__(self) -> str:
         return _write_table(self)
 
-    def _repr_html_(self) -> str:
-        """Return the report as a notebook shows it."""
-        return write_text(str(self))
-
 
 def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> EvalReport:
     """Return what a run has come to, from its files alone: nothing is asked.
@@ -140,8 +136,9 @@ def make_report(
 ) -> EvalReport:
     """Return what a run has come to, whose answers have been read; ``design``: of one that may have none yet."""
     scores = read_scores(out)
-    rows = [_make_row(line, scores) for line in lines if line.answer is not None]
-    metrics: dict[str, Metric] = {}
+    rows = [_make_row(line, line.answer, scores) for line in lines if line.answer is not None]
+    measured = [measure_scores(name, rows, confidence) for name in scores.names]
+    metrics = {one.name: one for one in measured if one is not None}
     report = EvalReport(os.fspath(out), metrics, _find_design(lines, design), rows=rows)
     report.cases = len({row["case"] for row in rows})
     report.missing_cases = sorted({line.case for line in lines if line.answer is None})
@@ -157,27 +154,23 @@ def make_report(
     for what, failed in (("missing", missing), ("errors", errors), ("unscored", unscored)):
         report.causes[what] = dict(Counter(one.partition(":")[0] for one in failed).most_common())
     report.judge_cost = _add_costs(scores.costs) if scores.costs else None
-    report.cost = _add_costs([line.answer.cost for line in lines if line.answer is not None])
-    for line in lines:
-        if line.answer is not None and line.answer.usage is not None:
-            report.usage = add_usage(report.usage, line.answer.usage)
-    took = sorted(line.answer.seconds for line in lines if line.answer is not None and line.answer.seconds is not None)
+    answers = [line.answer for line in lines if line.answer is not None]
+    report.cost = _add_costs([answer.cost for answer in answers])
+    for answer in answers:
+        report.usage = report.usage if answer.usage is None else add_usage(report.usage, answer.usage)
+    took = sorted(answer.seconds for answer in answers if answer.seconds is not None)
     if took:
         report.seconds, report.seconds_p95 = statistics.median(took), took[math.ceil(0.95 * len(took)) - 1]
-    metrics.update(
-        {name: metric for name in scores.names if (metric := measure_scores(name, rows, confidence)) is not None}
-    )
     return report
 
 
-def _make_row(line: AnswerLine, scores: Scores) -> dict[str, Any]:
+def _make_row(line: AnswerLine, answer: Answer, scores: Scores) -> dict[str, Any]:
     named = {name: scores.given.get(name_score(name_run(line.case, line.run), name)) for name in scores.names}
     given = {name: score for name, score in named.items() if score is not None}
     data = {name: value for name, value in vars(line).items() if name not in ("design", "error", "mark")}
-    assert line.answer is not None
     return {
         **data,
-        "error": line.answer.error,
+        "error": answer.error,
         "scores": {name: value for name, (value, _) in given.items()},
         "reasons": {name: reason for name, (_, reason) in given.items() if reason},
     }
@@ -187,8 +180,7 @@ def measure_scores(name: str, rows: Sequence[Mapping[str, Any]], confidence: flo
     """Return what the scores in rows come to; None: there is none of that name."""
     cases: dict[str, list[float]] = {}
     for row in rows:
-        value = row["scores"].get(name)
-        if value is not None:
+        if (value := row["scores"].get(name)) is not None:
             cases.setdefault(row["case"], []).append(value)
     if not cases:
         return None
@@ -203,11 +195,9 @@ def _find_design(lines: Sequence[AnswerLine], planned: Design | None) -> Design:
     designs = [line.design for line in lines if line.design is not None]
     if designs:
         return max(designs, key=lambda design: design.cases)
-    if planned is not None:
-        return planned
-    if not lines:
+    if planned is None and not lines:
         raise InvalidInput("the run has no line yet: nothing has been answered")
-    return Design(len({line.case for line in lines}), max(line.run for line in lines) + 1)
+    return planned or Design(len({line.case for line in lines}), max(line.run for line in lines) + 1)
 
 
 def _add_costs(costs: Sequence[Decimal | None]) -> Decimal | None:

@@ -16,14 +16,7 @@ from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
 from hocket.evaluation.cases import Case, CaseLike, make_cases, make_digest
 from hocket.evaluation.comparison import compare
-from hocket.evaluation.files import (
-    AnswerLine,
-    Design,
-    is_final,
-    name_run,
-    read_answer_lines,
-    write_line,
-)
+from hocket.evaluation.files import AnswerLine, Design, is_final, name_run, read_answer_lines, write_line
 from hocket.evaluation.report import EvalReport, make_report, read_report
 from hocket.evaluation.scorer import Score, Scorer, apply_scorer, check_scorers
 from hocket.evaluation.scores import ScoreRows, find_scores_path, name_score

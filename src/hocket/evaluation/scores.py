@@ -5,6 +5,7 @@ place that was given away is kept, and nothing is scored twice. A scorer that is
 when it is back. The first line says which scorers the run has now.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,10 +114,8 @@ def _read_rows(path: str) -> Iterator[tuple[BatchRow, dict[str, Any]]]:
 
 def _is_begun(path: str) -> bool:
     """Whether a file has a line: a run that was killed may have left it without one, or half of it."""
-    if not os.path.exists(path):
-        return False
-    with open(path, "rb") as lines:
-        return lines.readline().endswith(b"\n")
+    with open(path, "rb") if os.path.exists(path) else contextlib.nullcontext() as lines:
+        return lines is not None and lines.readline().endswith(b"\n")
 
 
 def _is_whole(row: BatchRow, data: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from hocket.evaluation.statistics import Interval, PairedLook, VerdictWord
 from hocket.messages.html import write_text
 
-__all__ = ["EvalComparison", "Verdict", "describe_verdict", "name_cases", "name_some"]
+__all__ = ["EvalComparison", "Shown", "Verdict", "describe_verdict", "name_cases", "name_some"]
 
 MOST_NAMED = 5
 """Cases that a line names."""
@@ -15,11 +15,8 @@ MOST_NAMED = 5
 GUESSES_BELOW = 0.8
 """How often a preference has to survive the swap of the answers."""
 
-_WORDS: tuple[VerdictWord, ...] = (
-    "worse",
-    "better",
-    "not decided",
-)  # the first that a metric says is said of the whole
+_WORDS: tuple[VerdictWord, ...] = ("worse", "better", "not decided", "same")
+"""The first that a metric says is said of the whole."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,15 @@ class Verdict:
     looks: tuple[PairedLook, ...] = ()
 
 
+class Shown:
+    """What a terminal shows as a table, and a notebook likewise."""
+
+    def _repr_html_(self) -> str:
+        return write_text(str(self))
+
+
 @dataclass
-class EvalComparison:
+class EvalComparison(Shown):
     """Two runs, compared case by case. With several metrics all verdicts together are right as often as asked (Holm).
 
     Attributes:
@@ -88,11 +92,7 @@ class EvalComparison:
     @property
     def verdict(self) -> VerdictWord:
         """Of all metrics: "worse" if any is, else "better" if any is, else "not decided" if any is not, else "same"."""
-        said = {one.verdict for one in self.verdicts.values()}
-        for word in _WORDS:
-            if word in said:
-                return word
-        return "same"
+        return min((one.verdict for one in self.verdicts.values()), key=_WORDS.index, default="same")
 
     def asdict(self) -> dict[str, Any]:
         """Return the comparison as JSON data."""
@@ -103,28 +103,21 @@ class EvalComparison:
     def __str__(self) -> str:
         return _write_table(self)
 
-    def _repr_html_(self) -> str:
-        """Return the comparison as a notebook shows it."""
-        return write_text(str(self))
-
 
 def _write_table(comparison: EvalComparison) -> str:
     lines = [f"{comparison.new} against {comparison.old}"]
     lines += [f"  {describe_verdict(one)}" for one in comparison.verdicts.values()]
-    for what, flips in (("gained", comparison.gained), ("lost", comparison.lost)):
-        if flips:
-            lines.append(f"  {name_cases(what, flips)}")
-    for what, left in (
-        ("changed", comparison.changed),
-        ("in one run alone", comparison.unpaired),
-        ("without a preference, since the judge has failed", comparison.unscored),
-    ):
-        if left:
-            lines.append(f"  left out: {name_cases(what, left)}")
+    named = (
+        ("", "gained", comparison.gained),
+        ("", "lost", comparison.lost),
+        ("left out: ", "changed", comparison.changed),
+        ("left out: ", "in one run alone", comparison.unpaired),
+        ("left out: ", "without a preference, since the judge has failed", comparison.unscored),
+    )
+    lines += [f"  {before}{name_cases(what, cases)}" for before, what, cases in named if cases]
+    known = ((comparison.cost_ratio, "cost"), (comparison.seconds_ratio, "time"))
     ratios = [
-        _describe_ratio(ratio, what)
-        for ratio, what in ((comparison.cost_ratio, "cost"), (comparison.seconds_ratio, "time"))
-        if ratio is not None
+        f"{one.value:.2f} of the {what} [{one.low:.2f}, {one.high:.2f}]" for one, what in known if one is not None
     ]
     if ratios:
         lines.append(f"  {', '.join(ratios)}")
@@ -145,10 +138,6 @@ def describe_verdict(verdict: Verdict) -> str:
     if verdict.verdict != "not decided":
         return said
     return f"{said}; about {verdict.more_cases} more case{'s' * (verdict.more_cases != 1)} would tell"
-
-
-def _describe_ratio(ratio: Interval, what: str) -> str:
-    return f"{ratio.value:.2f} of the {what} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
 def name_cases(what: str, cases: Sequence[str]) -> str:

@@ -26,10 +26,7 @@ __all__ = [
 def add_verdict_options(parser: OneLineParser) -> None:
     """Add the options that say what is a failure."""
     parser.declare(
-        "--min-difference SHARE",
-        "the least difference that matters (default: 0.05)",
-        type=parse_share,
-        default=0.05,
+        "--min-difference SHARE", "the least difference that matters (default: 0.05)", type=parse_share, default=0.05
     )
     parser.declare("--strict", "exit with 9 also where nothing is certain, or cases are missing")
 

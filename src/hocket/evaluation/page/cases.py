@@ -11,9 +11,10 @@ from hocket.evaluation.answer import Answer
 from hocket.evaluation.comparison import Amount
 from hocket.evaluation.page.markup import Html, join, tag
 from hocket.evaluation.report import EvalReport
+from hocket.evaluation.statistics import average
 from hocket.messages.html import shorten_text
 
-__all__ = ["CaseWriter", "average", "write_amount", "write_value"]
+__all__ = ["CaseWriter", "write_amount", "write_value"]
 
 LONGEST = 20_000
 """Characters of a text that are shown."""
@@ -109,23 +110,13 @@ class CaseWriter:
         return tag("article", *parts)
 
 
-def average(values: Iterable[float | None]) -> float | None:
-    """Return the mean of what is known; None: nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
 def write_amount(value: float, what: Amount) -> str:
     """Return seconds, or a cost in US dollars, as short as a person reads them."""
     if what == "seconds":
         return f"{value:.3g} s" if value >= 1 or not value else f"{1000 * value:.3g} ms"
-    return (
-        f"${value:,.2f}"
-        if value >= 1 or not value
-        else f"${value:.2g}"
-        if value >= 1e-4
-        else f"${value:.7f}".rstrip("0")
-    )
+    if value >= 1 or not value:
+        return f"${value:,.2f}"
+    return f"${value:.2g}" if value >= 1e-4 else f"${value:.7f}".rstrip("0")
 
 
 def write_value(value: object) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from hocket.evaluation.comparison import Amount, sum_by_case
-from hocket.evaluation.page.cases import CaseWriter, average, write_amount
+from hocket.evaluation.page.cases import CaseWriter, write_amount
 from hocket.evaluation.page.markup import Html, join, tag
 from hocket.evaluation.page.plots import (
     MINUS,
@@ -23,7 +23,7 @@ from hocket.evaluation.page.plots import (
 )
 from hocket.evaluation.page.scale import Scale
 from hocket.evaluation.report import EvalReport, read_report
-from hocket.evaluation.statistics import order_cases
+from hocket.evaluation.statistics import average, order_cases
 from hocket.evaluation.verdict import EvalComparison, describe_verdict
 
 __all__ = ["write_page"]

@@ -8,16 +8,7 @@ from hocket.evaluation.page.markup import Html, tag
 from hocket.evaluation.page.scale import Scale, fit_scale, place
 from hocket.evaluation.statistics import PairedLook
 
-__all__ = [
-    "MINUS",
-    "Estimate",
-    "Pair",
-    "draw_estimates",
-    "draw_looks",
-    "draw_pairs",
-    "write_points",
-    "write_tick",
-]
+__all__ = ["MINUS", "Estimate", "Pair", "draw_estimates", "draw_looks", "draw_pairs", "write_points", "write_tick"]
 
 MINUS = "\N{MINUS SIGN}"
 

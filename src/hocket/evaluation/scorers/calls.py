@@ -76,9 +76,8 @@ def _find_missing(wanted: Sequence[_Call], made: Sequence[_Call], *, in_order: b
         left = iter(made)
         return next((one for one in wanted if not any(_fits(one, other) for other in left)), None)
     rest = [*made]
-    for one in sorted(
-        wanted, key=lambda call: call[1] is None
-    ):  # what fits any arguments must not take the one that fits
+    # What fits any arguments must not take the one that fits.
+    for one in sorted(wanted, key=lambda call: call[1] is None):
         place = next((place for place, other in enumerate(rest) if _fits(one, other)), None)
         if place is None:
             return one

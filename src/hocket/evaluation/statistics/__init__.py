@@ -8,7 +8,7 @@ The standard library is enough for that. scipy and statsmodels weigh 110 MB; the
 """
 
 from hocket.evaluation.statistics.bootstrap import measure_kappa, measure_ratio
-from hocket.evaluation.statistics.comparison import RunScores, compare_metrics, order_cases
+from hocket.evaluation.statistics.comparison import RunScores, average, compare_metrics, order_cases
 from hocket.evaluation.statistics.intervals import Interval, estimate_mean
 from hocket.evaluation.statistics.looks import PairedLook, PairedLooks, PairedResult, VerdictWord, plan_looks
 
@@ -19,6 +19,7 @@ __all__ = [
     "PairedResult",
     "RunScores",
     "VerdictWord",
+    "average",
     "compare_metrics",
     "estimate_mean",
     "measure_kappa",

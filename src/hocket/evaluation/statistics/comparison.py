@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hocket.evaluation.statistics.looks import PairedLooks, PairedResult
 
-__all__ = ["RunScores", "compare_metrics", "order_cases"]
+__all__ = ["RunScores", "average", "compare_metrics", "order_cases"]
 
 RunScores = Mapping[str, Mapping[str, Sequence[float]]]
 """The scores of a run, each in [0, 1]: by metric, by the id of the case, those of the case's runs."""
@@ -52,7 +52,7 @@ def compare_metrics(
             planned or max(len(order), 1), None if planned else [len(order)], min_difference, confidence
         )
         for case in order:
-            looks.add(_average(before.get(case)), _average(after.get(case)))
+            looks.add(average(before.get(case)), average(after.get(case)))
         return looks
 
     left = {metric: feed(scores, new[metric]) for metric, scores in old.items() if metric in new}
@@ -64,6 +64,7 @@ def compare_metrics(
     return found
 
 
-def _average(runs: Sequence[float] | None) -> float | None:
-    """Return the mean of a case's runs; None: it has none."""
-    return math.fsum(runs) / len(runs) if runs else None
+def average(runs: Iterable[float | None] | None) -> float | None:
+    """Return the mean of a case's runs, as far as they are known; None: none is."""
+    known = [one for one in runs or () if one is not None]
+    return math.fsum(known) / len(known) if known else None

@@ -118,11 +118,7 @@ class PairedLooks:
     """
 
     def __init__(
-        self,
-        planned: int,
-        looks: Sequence[int] | None = None,
-        min_difference: float = 0.05,
-        confidence: float = 0.95,
+        self, planned: int, looks: Sequence[int] | None = None, min_difference: float = 0.05, confidence: float = 0.95
     ) -> None:
         check_confidence(confidence)
         check_min_difference(min_difference)
