@@ -11,7 +11,7 @@ import pytest
 from anyio import to_thread
 
 from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn, create_agent
-from hocket.batch import ResumeMismatch, TooManyFailures
+from hocket.batch import ResumeMismatch, TooManyFailures, read_batch
 from hocket.batch.errors import BatchExpired, BatchFailed
 from hocket.budgets import spending
 from hocket.documents import Document
@@ -258,6 +258,9 @@ async def test_a_damaged_score(out: Path, damage: Callable[[Any], object]) -> No
             await read()
     await to_thread.run_sync(edit, lambda line: None if f"{name}/likes" in line else line)
     report = await run(Target(), out, scorers=[likes])
+    assert not [
+        row for row in await to_thread.run_sync(list, read_batch(out.with_name("new.scores.jsonl"))) if row.error
+    ]
     assert report.asdict() == before.asdict() and len(judged) == 13 and judged[-1] == "q3"
 
 

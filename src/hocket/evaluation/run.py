@@ -204,7 +204,7 @@ class _Evaluation:
         if self._score_rows is None:
             self._score_rows = await ASYNC.call_sync(ScoreRows, find_scores_path(self._out), self._scorers)
         scored = {
-            name_score(id, name): (line, self._runs[id], scorer)
+            name_score(id, name): (line.mark, line.answer, self._runs[id], scorer)
             for line in lines
             if line.answer is not None and (id := name_run(line.case, line.run)) in self._runs
             for name, scorer in self._scorers.items()
@@ -213,17 +213,14 @@ class _Evaluation:
         async def score(row: Row) -> dict[str, Any]:
             if row["id"] not in scored:  # the list of scorers, or a place that nothing is wanted of
                 return {"of": row["of"]}
-            line, case, scorer = scored[row["id"]]
-            assert line.answer is not None
-            given = (
-                Score(0.0, line.answer.error) if line.answer.error else await apply_scorer(scorer, line.answer, case)
-            )
+            _, answer, case, scorer = scored[row["id"]]
+            given = Score(0.0, answer.error) if answer.error else await apply_scorer(scorer, answer, case)
             return {"of": row["of"], **vars(given)}
 
         return await arun_batch(
             RunnableLambda(score),
             self._score_rows.place(
-                {id: [line.mark, getattr(scorer, "version", "")] for id, (line, _, scorer) in scored.items()}
+                {id: [mark, getattr(scorer, "version", "")] for id, (mark, *_, scorer) in scored.items()}
             ),
             find_scores_path(self._out),
             id="id",

@@ -64,7 +64,7 @@ class ScoreRows:
     def __init__(self, path: str, metrics: Iterable[str]) -> None:
         self._rows: list[dict[str, Any]] = []
         for row, data in _read_rows(path):
-            self._rows += [{"id": ""}] * (row.row + 1 - len(self._rows))
+            self._rows += [{"id": "", **_NOTHING}] * (row.row + 1 - len(self._rows))
             self._rows[row.row] = {"id": row.id, "of": data["of"]}
         self._rows[:1] = [{"id": _SCORERS, "of": [*metrics]}]  # its place is the first
         self._places = {row["id"]: place for place, row in enumerate(self._rows)}
@@ -94,9 +94,7 @@ def read_scores(out: str | os.PathLike[str]) -> Scores:
         elif data != _NOTHING:
             scores.given[str(row.id)] = (data["value"], data["reason"])
     if scores.costs and not scores.names:
-        raise InvalidInput(
-            f"{path} does not say of which scorers it is; run the evaluation again, which writes it down"
-        )
+        raise InvalidInput(f"{path} does not say of which scorers it is; run the evaluation again, which writes it")
     return scores
 
 

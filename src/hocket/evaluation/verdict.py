@@ -92,7 +92,8 @@ class EvalComparison(Shown):
     @property
     def verdict(self) -> VerdictWord:
         """Of all metrics: "worse" if any is, else "better" if any is, else "not decided" if any is not, else "same"."""
-        return min((one.verdict for one in self.verdicts.values()), key=_WORDS.index, default="same")
+        said: list[VerdictWord] = [one.verdict for one in self.verdicts.values()] or ["same"]
+        return min(said, key=_WORDS.index)
 
     def asdict(self) -> dict[str, Any]:
         """Return the comparison as JSON data."""
