@@ -14,8 +14,9 @@ from hocket.evaluation.answer import Answer
 from hocket.evaluation.files import AnswerLine, Design, name_run, read_answer_lines
 from hocket.evaluation.scores import Scores, name_score, read_scores
 from hocket.evaluation.statistics import estimate_mean
-from hocket.evaluation.verdict import EvalComparison, Shown, name_cases, name_some
+from hocket.evaluation.verdict import EvalComparison, name_cases, name_some
 from hocket.messages import UsageMetadata, add_usage
+from hocket.messages.html import write_text
 from hocket.prices.money import EXACT, trim_amount
 
 __all__ = ["EvalReport", "Metric", "make_report", "measure_scores", "read_report"]
@@ -43,7 +44,7 @@ class Metric:
 
 
 @dataclass
-class EvalReport(Shown):
+class EvalReport:
     """What a run has come to.
 
     Attributes:
@@ -119,6 +120,10 @@ class EvalReport(Shown):
 
     def __str__(self) -> str:
         return _write_table(self)
+
+    def _repr_html_(self) -> str:
+        """Return the report as a notebook shows it."""
+        return write_text(str(self))
 
 
 def read_report(out: str | os.PathLike[str], *, confidence: float = 0.95) -> EvalReport:

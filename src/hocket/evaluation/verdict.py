@@ -7,7 +7,7 @@ from typing import Any
 from hocket.evaluation.statistics import Interval, PairedLook, VerdictWord
 from hocket.messages.html import write_text
 
-__all__ = ["EvalComparison", "Shown", "Verdict", "describe_verdict", "name_cases", "name_some"]
+__all__ = ["EvalComparison", "Verdict", "describe_verdict", "name_cases", "name_some"]
 
 MOST_NAMED = 5
 """Cases that a line names."""
@@ -46,15 +46,8 @@ class Verdict:
     looks: tuple[PairedLook, ...] = ()
 
 
-class Shown:
-    """What a terminal shows as a table, and a notebook likewise."""
-
-    def _repr_html_(self) -> str:
-        return write_text(str(self))
-
-
 @dataclass
-class EvalComparison(Shown):
+class EvalComparison:
     """Two runs, compared case by case. With several metrics all verdicts together are right as often as asked (Holm).
 
     Attributes:
@@ -103,6 +96,10 @@ class EvalComparison(Shown):
 
     def __str__(self) -> str:
         return _write_table(self)
+
+    def _repr_html_(self) -> str:
+        """Return the comparison as a notebook shows it."""
+        return write_text(str(self))
 
 
 def _write_table(comparison: EvalComparison) -> str:

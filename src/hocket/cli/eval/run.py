@@ -31,7 +31,7 @@ from hocket.cli.named_objects import load_object
 from hocket.cli.output import keep_line_open
 from hocket.cli.progress import ProgressLine, explain_stop, note_pending
 from hocket.errors import InvalidInput
-from hocket.errors.hints import excerpt, near_name_hint
+from hocket.errors.hints import near_name_hint
 
 if TYPE_CHECKING:
     from hocket.evaluation import Case, EvalReport, Scorer
@@ -193,12 +193,7 @@ def _open_target(arguments: argparse.Namespace) -> Target:
         given = [name for name in _OF_MODELS if getattr(arguments, name) not in (None, [])]
         if given:
             raise InvalidInput(f"--target is asked as it is; leave --{given[0].replace('_', '-')} out")
-        from hocket.runnables import Runnable
-
-        target = load_object(arguments.target, "target")
-        if not isinstance(target, Runnable) and not callable(target):
-            raise InvalidInput(f"{arguments.target} is {excerpt(target)}; it is a Runnable, or a function of the input")
-        return cast("Target", target)
+        return cast("Target", load_object(arguments.target, "target"))
     from hocket.cli.choice import open_first_model
     from hocket.prices import Price, set_prices
 

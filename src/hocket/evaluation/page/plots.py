@@ -90,13 +90,8 @@ def draw_looks(looks: Sequence[PairedLook], band: float, word: str) -> Html:
     width = Scale(0, looks[-1].cases * 1.04)
     edge = [(one.cases, one.low) for one in looks] + [(one.cases, one.high) for one in reversed(looks)]
     shape = " ".join(f"{width.place_x(x)[:-1]},{height.place_y(y)[:-1]}" for x, y in edge)
-    ends = pairwise(looks)
-    marks = [
-        _draw_line(
-            *_find(width, height, one.cases, one.difference), *_find(width, height, two.cases, two.difference), "way"
-        )
-        for one, two in ends
-    ]
+    points = [(width.place_x(one.cases), height.place_y(one.difference)) for one in looks]
+    marks = [_draw_line(*one, *two, "way") for one, two in pairwise(points)]
     for one in looks:
         x = width.place_x(one.cases)
         colour = _name(word) if one is looks[-1] else ""
@@ -172,10 +167,6 @@ def _draw_frame(
 
 def _draw_line(x1: str, y1: str, x2: str, y2: str, kind: str) -> Html:
     return tag("line", class_=kind.strip(), x1=x1, y1=y1, x2=x2, y2=y2)
-
-
-def _find(width: Scale, height: Scale, x: float, y: float) -> tuple[str, str]:
-    return width.place_x(x), height.place_y(y)
 
 
 def _name(word: str) -> str:
