@@ -1,6 +1,7 @@
 """Print the measurements that CONTRIBUTING.md names: `scripts/measure [MEASURE]...`.
 
-With ``--lower`` it writes the figures that got better into `tests/house/ratchets.json`, which the house tests hold.
+With ``--lower`` it writes the figures that got better into `tests/house/ratchets.json`, which the house tests hold; with
+``--interface`` the public names, parameters and fields into `tests/house/interface.txt`.
 """
 
 import sys
@@ -13,6 +14,7 @@ from tests.measures.imports import (
     find_upward,
     read_lazy_arrows,
 )
+from tests.measures.interface import write_interface
 from tests.measures.names import find_double_names, find_functions, find_participles
 from tests.measures.passages import find_passages
 from tests.measures.ratchets import lower_ratchets
@@ -119,8 +121,8 @@ MEASURES = {
 
 def main(words: list[str]) -> int:
     """Print what the words name, or everything."""
-    if words == ["--lower"]:
-        lower_ratchets()
+    if words in (["--lower"], ["--interface"]):
+        (lower_ratchets if words == ["--lower"] else write_interface)()
         return 0
     unknown = set(words) - MEASURES.keys()
     if unknown:
