@@ -138,6 +138,41 @@ async def test_stop_calls_the_run_off_and_leaving_does_not(url: str):
     assert [info.status for info in await open_runs(url).alist()] == ["running", "cancelled"]
 
 
+class LateEngine:
+    """An engine whose starter hears of a run when a test lets it, and not when it is in the store."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.has_stored, self.may_tell = anyio.Event(), anyio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    async def start(self, *run: Any) -> None:
+        await self._engine.start(*run)
+        self.has_stored.set()
+        await self.may_tell.wait()
+
+
+async def test_stop_means_a_run_of_which_its_starter_does_not_know_yet(url: str):
+    """It is in the store already: the answer ends, and the run."""
+    app, runs = make_app(url)
+    runs._store.engine = late = LateEngine(runs._store.engine)  # type: ignore[assignment]
+    statuses = list[str]()
+
+    async def stop() -> None:
+        assert (await send(app, "POST", "/page/chat/t/stop")).json() == {"stopped": True}
+        statuses.extend([info.status for info in await runs.alist()])
+
+    async with keep_up(app), anyio.create_task_group() as group:
+        group.start_soon(ask, app, "wait", "r1")
+        await late.has_stored.wait()
+        group.start_soon(stop)
+        await anyio.wait_all_tasks_blocked()
+        late.may_tell.set()
+    assert statuses == ["cancelled"]
+
+
 async def wait_for_status(runs: Runs, status: Any) -> None:
     while not await runs.alist(status=status):  # noqa: ASYNC110  # of another process, for all that is known
         await anyio.sleep(0.02)

@@ -23,7 +23,7 @@ from hocket.serving.pages.chat_input import ChatInput
 from hocket.serving.refusals import Refusal
 
 if TYPE_CHECKING:
-    from hocket.durable import Durable, Run
+    from hocket.durable import Durable
 
 __all__ = ["Chats", "Served"]
 
@@ -82,10 +82,9 @@ class Chats:
             question, config
         )
 
-    def find_run(self, key: str) -> "Run[object] | None":
-        """Return the durable run that answers in a conversation; None: there is none."""
-        chat = self._durable.get(key)
-        return None if chat is None else chat.run
+    def find_durable(self, key: str) -> DurableChat | None:
+        """Return the conversation in which a durable run answers, or is about to; None: it is none."""
+        return self._durable.get(key)
 
     async def _follow(
         self, key: str, chat: DurableChat, events: AsyncGenerator[AgentEvent]

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from hocket._pipeline.cache_key import hash_bytes
+from hocket._runtime.mode import ASYNC
 from hocket.agents.approval import Resume
 from hocket.agents.events import AgentEvent
 from hocket.errors import UnknownRun
@@ -93,8 +94,12 @@ class DurableChat:
                 busy = "the answer before is under way here, or waits for a decision: decide it, or stop it first"
                 raise Refusal(status=409, message=busy, code="busy", words=busy)
             before = repair_history(await last.amessages())
-        id = self._open(number + 1).id
-        self.run = await self._durable.astart([*before, question], id=id, metadata={**facts, _BEFORE: len(before)})
+        id, known = self._open(number + 1).id, {**facts, _BEFORE: len(before)}
+
+        async def start() -> None:
+            self.run = await self._durable.astart([*before, question], id=id, metadata=known)
+
+        await ASYNC.run_shielded(start())  # who stops the answer meanwhile finds the run
         return len(before)
 
     async def _count_runs(self) -> int:

@@ -61,10 +61,10 @@ class _PageAnswers(LiveAnswers):
 
     async def stop(self, id: str) -> bool:
         """Stop an answer."""
-        run = self._chats.find_run(id)
+        chat = self._chats.find_durable(id)
         was_running = await super().stop(id)
-        if run is not None:
-            await run.acancel()
+        if chat is not None and chat.run is not None:  # by now it is known, if there is one
+            await chat.run.acancel()
         return was_running
 
 
