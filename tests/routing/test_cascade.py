@@ -1,11 +1,15 @@
 """A cheap model first: whose answer it is, what is shown, and what is on the bill."""
 
 import pickle
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import pytest
 
 from hocket import FakeListChatModel, ScriptedChatModel, Turn, create_agent
+from hocket._pipeline.cache_key import LocalKey
 from hocket._runtime import clock
 from hocket.budgets import Budget, spending
 from hocket.caches import InMemoryCache
@@ -13,6 +17,7 @@ from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import AuthenticationError, BudgetExceeded, ProviderUnavailable, TotalTimeout
 from hocket.ledger import CallbackLedger, LedgerEntry
 from hocket.messages import AIMessage
+from hocket.rate_limiters import RateLimiter
 from hocket.retries import RetryPolicy
 from hocket.routing import ChatCascade, ChatRouter, Deployment
 from hocket.testing import virtual_clock
@@ -23,6 +28,18 @@ pytestmark = pytest.mark.both_loops
 
 def is_sure(reply: AIMessage) -> bool:
     return "sure" in reply.text
+
+
+def has_word(word: str, reply: AIMessage) -> bool:
+    return word in reply.text
+
+
+@dataclass
+class Words:
+    word: str
+
+    def __call__(self, reply: AIMessage) -> bool:
+        return self.word in reply.text
 
 
 def used(tokens: int) -> Any:
@@ -80,6 +97,32 @@ async def test_nothing_is_shown_that_is_not_accepted():
     assert [text for text in seen if text] == ["su", "re", "y", "es"]
 
 
+@pytest.mark.parametrize("hook", ["stream", "astream"])
+async def test_handlers_see_no_token_that_is_not_accepted(hook: str):
+    """Also those of models that can only stream, when the answer is wanted whole; a retry begins the answer again."""
+    seen: list[str] = []
+
+    class Watch(BaseCallbackHandler):
+        def on_llm_new_token(self, token: str, **kwargs: Any) -> None:
+            seen.append(token)
+
+    def break_off(call: Any) -> Any:
+        yield "su"
+        if len(flaky.requests) == 1:
+            raise ProviderUnavailable("no", retryable=True)
+        yield "re"
+
+    flaky = hook_model(break_off, hook, retry=RetryPolicy(max_attempts=2, first_pause=0))
+    model = cascade(hook_model(["h", "m"], hook), flaky, hook_model("never", hook))
+    reply = await model.ainvoke("hi", {"callbacks": [Watch()]})
+    assert (reply.text, [step["accepted"] for step in reply.response_metadata["cascade"]]) == ("sure", [False, True])
+    assert [text for text in seen if text] == ["su", "re"]
+    seen.clear()
+    flaky.requests.clear()
+    pieces = [chunk.text async for chunk in model.astream("hi", {"callbacks": [Watch()]})]
+    assert [text for text in pieces if text] == ["su", "re"] == [text for text in seen if text]
+
+
 async def test_a_step_that_fails_is_not_accepted():
     """After its own retries; a budget that is used up ends the call."""
     failing = hook_model(ProviderUnavailable("no", retryable=True), retry=RetryPolicy(max_attempts=2, first_pause=0))
@@ -126,6 +169,46 @@ async def test_it_is_cached_once_and_keyed_by_its_models():
     assert (await other.ainvoke("hi")).text == "hm"
 
 
+def make_check(word: str) -> Any:
+    def check(reply: AIMessage) -> bool:
+        return word in reply.text
+
+    return check
+
+
+def rewrite(check: Any, word: str) -> Any:
+    """Return the same function, as the next version of its program has it."""
+    code = check.__code__
+    consts = tuple(word if one == "sure" else one for one in code.co_consts)
+    changed = FunctionType(code.replace(co_consts=consts), check.__globals__)
+    changed.__qualname__, changed.__module__ = check.__qualname__, check.__module__
+    return changed
+
+
+def test_checks_of_one_name_are_two():
+    """Told apart are inner functions, lambdas, versions of a function, and what it is bound to; of an inner one no other
+    process makes the same key.
+    """
+    models = hook_model("hm"), hook_model("yes")
+
+    def key(accept: Any) -> str:
+        return cascade(*models, accept=accept)._get_llm_string()
+
+    checks = [make_check("a"), make_check("b"), lambda reply: True, lambda reply: False]
+    checks += [
+        is_sure,
+        rewrite(is_sure, "certain"),
+        partial(has_word, "a"),
+        partial(has_word, "b"),
+        Words("a"),
+        Words("b"),
+    ]
+    keys = [key(check) for check in checks]
+    assert len({*keys}) == len(checks)
+    assert [key(check) for check in checks] == keys
+    assert [isinstance(one, LocalKey) for one in keys] == [True] * 4 + [False] * 6
+
+
 async def test_tools_agents_and_routers():
     calls = [{"name": "look", "args": {}, "id": "1", "type": "tool_call"}]
 
@@ -160,6 +243,7 @@ def test_sync_verbs_and_pickling():
         ({"models": "openai:gpt-5.2"}, "two at least"),
         ({"models": ["fake:a", 7]}, "BaseChatModel"),
         ({"models": ["fake:a", "fake:b"], "accept": 7}, "callable"),
+        ({"models": ["fake:a", "fake:b"], "rate_limiter": RateLimiter(max_in_flight=1)}, "no account"),
     ],
 )
 def test_bad_input_is_refused(fields: Any, words: str):

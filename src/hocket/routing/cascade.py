@@ -2,18 +2,21 @@
 
 Each step is made by the pipeline of its own model, with that model's retries, budget and ledger, so that whatever is asked
 is on the bill. A step that fails is not accepted. The last model's answer is not checked, and so it alone is streamed as it
-comes; the others' are read whole first, since an answer that was shown cannot be taken back.
+comes; the others' are read whole first, since an answer that was shown cannot be taken back: neither to a reader nor to a
+handler of tokens.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from inspect import isawaitable
+from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, cast
 
 from pydantic import Field, PrivateAttr, field_validator
 
-from hocket._pipeline.call import Call, Next
+from hocket._pipeline.call import Call, Delivery, Next
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
 from hocket._pipeline.runs import RelayedEvent
+from hocket._runtime.clock import Turns
 from hocket.errors import LLMError
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.registry import init_chat_model
@@ -69,7 +72,9 @@ class ChatCascade(ModelGroup):
             checked. An error that it raises ends the call.
 
     The models' own limits, budgets, ledgers, retries and limits on time hold for their steps, and with them the budgets of
-    the cascade, and its ledger where a model has none. Their caches do not: that of the cascade does.
+    the cascade, and its ledger where a model has none. Their caches do not: that of the cascade does. It knows ``accept`` by
+    its name and its own code, not by what that calls; a lambda or an inner function, whose name others may have, is another
+    one in each process.
 
     Raises:
         InvalidInput: there are fewer than two models.
@@ -90,13 +95,6 @@ class ChatCascade(ModelGroup):
             raise ValueError("models is a list of chat models, or names of some, two at least")
         return tuple(init_chat_model(one) if isinstance(one, str) else one for one in cast("Sequence[object]", value))
 
-    @field_validator("rate_limiter")
-    @classmethod
-    def _refuse_limiter(cls, value: object) -> object:
-        if value is not None:
-            raise ValueError("a cascade has no account: give the rate_limiter to its models")
-        return value
-
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "__pydantic_private__": {"_held": None}}
 
@@ -108,6 +106,11 @@ class ChatCascade(ModelGroup):
     def _identifying_params(self) -> Mapping[str, Any]:
         accept = getattr(self.accept, "__qualname__", type(self.accept).__qualname__)
         return {"models": [model._get_llm_string() for model in self._members], "accept": accept}
+
+    def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
+        function = getattr(self.accept, "func", self.accept)  # of a partial
+        code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
+        return super()._get_llm_string(stop, **kwargs, accept=[self.accept, code and _list_code(code)])
 
     @property
     def _members(self) -> Sequence[BaseChatModel]:
@@ -134,9 +137,10 @@ class ChatCascade(ModelGroup):
         steps: list[CascadeStep] = []
         for member in checked:
             held = _HeldChunks(call)
-            part = _open_step(call, member.model)
+            part = _open_step(call, member.model).share(held)
+            held.follow(part.delivery)
             try:
-                result = await member.ask(part.share(held) if call.request.streaming else part)
+                result = await member.ask(part)
             except LLMError:
                 if call.limits.is_over:
                     raise
@@ -160,6 +164,12 @@ def _open_step(call: Call, model: BaseChatModel, *, is_last: bool = False) -> Ca
     return open_call(call, model, {}, call.delivery if is_last else None, policy)
 
 
+def _list_code(code: CodeType) -> list[object]:
+    """Return what tells some code from other code, wherever it stands."""
+    inner = [_list_code(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    return [code.co_code, code.co_names, inner]
+
+
 class _HeldChunks:
     """Keeps the chunks of an answer until it is accepted. Events are told at once."""
 
@@ -167,17 +177,23 @@ class _HeldChunks:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._chunks: list[Any] = []
+        self._turns = Turns() if call.mode.is_async else None
+        self._chunks: list[tuple[int, Any]] = []  # each with its attempt
+
+    def follow(self, delivery: Delivery) -> None:
+        """Take the chunks. Nobody has got them, so that another attempt may begin the answer again."""
+        self._delivery = delivery
+        delivery.attach(self, hands_out=False)
 
     def put(self, item: Any) -> Awaitable[None] | None:
         if item.__class__ is RelayedEvent:
             return self._call.runs.emit(item.name, *item.args, **item.details)
-        self._chunks.append(item)
-        return None
+        self._chunks.append((self._delivery.attempt, item))
+        return None if self._turns is None else self._turns.share()
 
     async def hand_out(self) -> None:
-        """Hand on the chunks."""
-        for chunk in self._chunks:
-            waiting = self._call.delivery.deliver(chunk)
+        """Hand on the chunks of the attempt that was the last."""
+        for attempt, chunk in self._chunks:
+            waiting = self._call.delivery.deliver(chunk) if attempt == self._delivery.attempt else None
             if waiting is not None:
                 await waiting
