@@ -226,6 +226,20 @@ async def test_no_hedge_without_room_or_money():
         assert ((await router.ainvoke("hi", max_tokens=5)).text, second.asked) == ("a", 0)
 
 
+async def test_a_hedge_that_is_refused_is_left_to_a_later_call():
+    """Of the share of calls that may be hedged one without room takes nothing."""
+    with virtual_clock():
+        first, second, full = Site("a", *LATE[:-1], 5, 5, 5), Site("b", QUICK), RateLimiter(1, adaptive=False)
+        await full.aacquire()
+        models = [hook_model(one) for one in (first, second)]
+        deployments = [Deployment(models[0], name="a"), Deployment(models[1], name="b", weight=0, rate_limiter=full)]
+        router = ChatRouter(deployments=deployments, retry=NOW, hedge=0.05, affinity=False)
+        await learn(router)
+        assert (await router.ainvoke("hi")).text == "a"
+        await clock.current().sleep(60)
+        assert [(await router.ainvoke("hi")).text for _ in range(2)] == ["b", "a"]
+
+
 @pytest.mark.parametrize("verb", ["ainvoke", "astream"])
 async def test_a_caller_who_leaves_ends_both(verb: str):
     with virtual_clock():

@@ -406,7 +406,7 @@ def test_it_travels_with_what_can_be_made_anew():
         (lambda: ChatRouter(deployments=[ChatRouter(deployments=["fake:a"])]), "a router cannot be a deployment"),
         (
             lambda: ChatRouter(deployments=["fake:a"], rate_limiter=RateLimiter(60)),
-            "give the rate_limiter to its deploy",
+            "give the rate_limiter to its models",
         ),
         (lambda: Deployment("fake:a", weight=-1), "the weight of a Deployment is -1"),
         (lambda: Deployment(7), "the model of a Deployment is int"),  # type: ignore[arg-type]

@@ -159,19 +159,22 @@ class Dispatcher:
         self, call: Call, place: DeploymentPlace, progress: _Progress, budget: BudgetScope, is_waited_for: bool
     ) -> Any:
         """Have a deployment answer, or another one that is quicker, and say in the answer who did."""
-        if is_waited_for:
-            token = is_patient.set(True)
-            try:
-                return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
-            finally:
-                is_patient.reset(token)
-        if self._timers is None:
+        timer = None if self._timers is None or is_waited_for else self._timers[call.request.streaming]
+        if timer is not None:
+            timer.note_call()
+            if timer.delay is not None and budget.has_spare:
+                return await self._have_race(call, place, progress, budget, timer)
+        token = is_patient.set(is_waited_for)
+        try:
             return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
-        timer = self._timers[call.request.streaming]
-        timer.note_call()
-        if timer.delay is None or not budget.has_spare:
-            return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
-        race = Race(call, self._send)
+        finally:
+            is_patient.reset(token)
+
+    async def _have_race(
+        self, call: Call, place: DeploymentPlace, progress: _Progress, budget: BudgetScope, timer: HedgeTimer
+    ) -> Any:
+        """Have a deployment answer, and after the time of a timer another one, too."""
+        race, second = Race(call, self._send), None
         try:
             race.enter(place, open_attempt(call, place))
             if not await race.wait(timer.delay):
@@ -183,6 +186,8 @@ class Dispatcher:
             result, winner = await race.finish()
         finally:
             await race.leave()
+            if second is not None and race.is_refused(second):
+                timer.give_back()
         return await sign(call, result, {"deployment": winner.name})
 
     async def _send(self, place: DeploymentPlace, attempt: Call) -> Any:

@@ -4,6 +4,8 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from pydantic import field_validator
+
 from hocket._pipeline.call import Next
 from hocket._pipeline.observe import with_total_deadline
 from hocket._runtime.closing import AsyncClosing
@@ -23,6 +25,13 @@ __all__ = ["ModelGroup", "compose_member"]
 
 class ModelGroup(AsyncClosing, BaseChatModel):
     """A chat model made of others. A subclass says of which, and defines ``_compose_attempts``."""
+
+    @field_validator("rate_limiter")
+    @classmethod
+    def _refuse_limiter(cls, value: object) -> object:
+        if value is not None:
+            raise ValueError(f"a {cls.__name__} has no account: give the rate_limiter to its models")
+        return value
 
     @property
     @abstractmethod

@@ -16,6 +16,7 @@ from hocket._pipeline.single_flight import SharedRequest
 from hocket._runtime.cancellation import refuse, wait_shielded
 from hocket._runtime.clock import Alarm
 from hocket.routing.deployment import DeploymentPlace
+from hocket.routing.gate import NoRoomError
 
 __all__ = ["HedgeTimer", "Race"]
 
@@ -76,6 +77,10 @@ class HedgeTimer:
             return False
         self._saved -= 1
         return True
+
+    def give_back(self) -> None:
+        """Take back a hedge that was not made."""
+        self._saved += 1
 
 
 class Race:
@@ -145,6 +150,10 @@ class Race:
             self._end.set()
         return self._winner is runner
 
+    def is_refused(self, place: DeploymentPlace) -> bool:
+        """Whether a deployment had no room for its attempt."""
+        return any(isinstance(one.error, NoRoomError) for one in self._runners if one.place is place)
+
     def note_end(self) -> None:
         """Note that a runner has failed."""
         if all(runner.over.is_set() for runner in self._runners):
@@ -158,6 +167,10 @@ class _Runner(SharedRequest):
         super().__init__()
         self.place = place
         self._race = race
+
+    @property
+    def error(self) -> BaseException | None:
+        return self._error
 
     @property
     def is_billed(self) -> bool:

@@ -103,13 +103,6 @@ class ChatRouter(ModelGroup):
             raise ValueError(f"two deployments are called {twice[0]!r}; their names must differ")
         return deployments
 
-    @field_validator("rate_limiter")
-    @classmethod
-    def _refuse_limiter(cls, value: object) -> object:
-        if value is not None:
-            raise ValueError("a router has no account: give the rate_limiter to its deployments")
-        return value
-
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "__pydantic_private__": {"_standing": None}}
 
