@@ -5,17 +5,23 @@ new interpreters: each of them collects, and the one that reports takes as long 
 others, and reports what they send; they take the next file that waits, until none does. They are the same tests, in the
 same order: those of a file stay together and share its fixtures, and a fixture of the session is made in each process.
 
+A process that says nothing for a quarter of an hour is ended, and the test at which it stood fails, with the stacks of its
+threads: what a test's own limit on time cannot end, such as a wait in C, would else hold up all of them for ever.
+
 `pytest --processes 4`; without it pytest runs as ever, and so it does with ``--pdb``. Only on Linux: elsewhere what a system
 library has done before a fork may end the forked process.
 """
 
+import faulthandler
 import os
 import random
 import signal
 import sys
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
@@ -25,7 +31,39 @@ __all__ = ["pytest_addoption", "run_in_processes"]
 
 Location = tuple[str, int | None, str]
 
+SILENCE = 900.0
+"""Seconds without any report after which a process is ended; a test's own limit on time is shorter."""
+
 NUMBER = 2  # bytes of the number of a group, in the pipe that they wait in
+
+
+@dataclass
+class _Process:
+    """A forked process.
+
+    Attributes:
+        stacks: the file in which are the stacks of its threads, should it end by a signal.
+        heard_at: when it has reported last, in seconds by the monotonic clock.
+        test: that it runs now: its name, and its place.
+    """
+
+    pid: int
+    stacks: int
+    heard_at: float = field(default_factory=time.monotonic)
+    test: tuple[str, Location] | None = None
+
+    def take_out(self, *, is_silent: bool) -> pytest.TestReport | None:
+        """Take it out, and report the test at which it has ended; None: it has ended as it should. A silent one is ended."""
+        if is_silent:
+            os.kill(self.pid, signal.SIGABRT)
+            os.kill(self.pid, signal.SIGCONT)  # one that was stopped goes on, to its end
+        _, status = os.waitpid(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if self.test is None and code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return None
+        why = f"was silent for {SILENCE:g} s, and was ended" if is_silent else f"ended here, with {code}"
+        said = f"a process of the tests {why}; what it had taken has not run\n\n{os.pread(self.stacks, 100_000, 0).decode()}"
+        return pytest.TestReport(*(self.test or ("between two tests", ("", None, ""))), {}, "failed", said, "call")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,14 +88,16 @@ def run_in_processes(session: pytest.Session, scope_of: Callable[[str], str]) ->
     os.write(numbers, b"".join(number.to_bytes(NUMBER, "big") for number in range(len(groups))))
     os.close(numbers)
     assert threading.active_count() == 1, "a thread does not survive a fork"  # numpy's own are started again
-    processes: dict[Connection, int] = {}
+    processes: dict[Connection, _Process] = {}
     for _ in range(min(option.processes, len(groups))):
         connection, end = Pipe(duplex=False)
+        stacks = os.memfd_create("stacks")
         sys.stdout.flush()
         if pid := os.fork():
             end.close()
-            processes[connection] = pid
+            processes[connection] = _Process(pid, stacks)
             continue
+        faulthandler.enable(stacks)
         for other in processes:
             other.close()
         _run_share(session, _take(groups, waiting), end)
@@ -65,9 +105,9 @@ def run_in_processes(session: pytest.Session, scope_of: Callable[[str], str]) ->
     try:
         _report(session, processes)
     finally:
-        for pid in processes.values():
-            os.kill(pid, signal.SIGINT)
-            os.waitpid(pid, 0)
+        for process in processes.values():
+            os.kill(process.pid, signal.SIGINT)
+            os.waitpid(process.pid, 0)
     return True
 
 
@@ -113,36 +153,40 @@ class _Sender:
         self._reports = []
 
 
-def _report(session: pytest.Session, processes: dict[Connection, int]) -> None:
+def _report(session: pytest.Session, processes: dict[Connection, _Process]) -> None:
     """Report what is sent until all have ended, and take out those that have; a test that ends its process fails."""
     terminal: Any = session.config.pluginmanager.getplugin("terminalreporter")
     terminal.showfspath = False  # they take turns
     hook = session.config.hook
-    running: dict[Connection, tuple[str, Location]] = {}
     missing = {item.nodeid for item in session.items}
     while processes:
-        for connection in wait(list(processes)):
-            assert isinstance(connection, Connection)
+        until = min(process.heard_at for process in processes.values()) + SILENCE
+        ready = wait([*processes], max(0.0, until - time.monotonic()))
+        now = time.monotonic()
+        for connection, process in [*processes.items()]:
+            is_silent = now - process.heard_at >= SILENCE
+            if connection not in ready and not is_silent:
+                continue
             try:
-                sent = connection.recv()
+                sent = connection.recv() if connection in ready else None
             except EOFError:
-                _, status = os.waitpid(processes.pop(connection), 0)
-                code = os.waitstatus_to_exitcode(status)
-                if connection not in running and code in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-                    continue
-                test = running.pop(connection, ("between two tests", ("", None, "")))
-                message = f"a process of the tests ended here, with {code}; what it had taken has not run"
-                reports = [pytest.TestReport(*test, {}, "failed", message, "call")]
+                sent, is_silent = None, False
+            if isinstance(sent, tuple):
+                process.test, process.heard_at = sent, now
+                continue
+            if sent is None:
+                del processes[connection]
+                report = process.take_out(is_silent=is_silent)
+                reports = [] if report is None else [report]
             else:
-                if isinstance(sent, tuple):
-                    running[connection] = sent
-                    continue
-                test = running.pop(connection)
+                process.heard_at = now
                 reports = [hook.pytest_report_from_serializable(config=session.config, data=data) for data in sent]
             for report in reports:
                 hook.pytest_runtest_logreport(report=report)
-            hook.pytest_runtest_logfinish(nodeid=test[0], location=test[1])
-            missing.discard(test[0])
+            if process.test is not None:
+                hook.pytest_runtest_logfinish(nodeid=process.test[0], location=process.test[1])
+                missing.discard(process.test[0])
+                process.test = None
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)
             if session.shouldstop:
