@@ -104,7 +104,9 @@ class Scenes:
 
         path = self._folder / f"rows-{next(self._numbers)}.jsonl"
         for count in (25, 50):
-            await arun_batch(self._rows, [{"input": f"row {number}"} for number in range(count)], path)
+            await arun_batch(
+                self._rows, [{"input": f"row {number}"} for number in range(count)], path, max_concurrency=8
+            )
         for file in self._folder.glob(f"{path.name}*"):
             file.unlink()
 
@@ -113,6 +115,8 @@ class Scenes:
         name = f"chat-{next(self._numbers)}"
         body = await self._live.start(name, self._model.astream("Hello"))
         for reader in (body, await self._live.follow(name)):
+            if reader is None:  # it is over, and was kept for a second
+                continue
             pieces = self._chance.choice([1, 1000])
             async with contextlib.aclosing(reader) as events:
                 async for _ in events:
