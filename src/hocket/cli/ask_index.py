@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from hocket._runtime.mode import ASYNC
 from hocket.cli.exits import use_command_words
+from hocket.cli.folders import find_folder
 from hocket.cli.output import note
 from hocket.document_loaders import open_documents
 from hocket.documents import Document
@@ -114,11 +115,10 @@ class AskIndex:
 
     def _prepare_place(self) -> Path:
         """Return the path of the index, without a suffix; its folder is there."""
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
         paths = sorted(os.path.abspath(path) for path in self.paths)
         encoding = [] if self.encoding is None else [self.encoding]
         about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP, *encoding])
-        folder = cache / "hocket" / "ask"
+        folder = find_folder("CACHE") / "ask"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
         except OSError as error:

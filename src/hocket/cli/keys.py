@@ -5,7 +5,6 @@ environment variables' names, or origins of servers, and their keys, for its own
 """
 
 import argparse
-import contextlib
 import getpass
 import json
 import os
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from hocket.cli.arguments import OneLineParser
+from hocket.cli.folders import find_folder, write_own_file
 from hocket.cli.output import note, print_lines
 from hocket.errors import InvalidInput
 
@@ -131,8 +131,7 @@ def _read_key(provider: str) -> str:
 
 def _find_key_file() -> Path:
     """Return where keys are kept: in the user's folder of settings, by ``XDG_CONFIG_HOME``."""
-    settings = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return Path(settings).expanduser() / "hocket" / "keys.json"
+    return find_folder("CONFIG") / "keys.json"
 
 
 def use_kept_keys() -> None:
@@ -176,21 +175,8 @@ def _write_keys(keys: Mapping[str, str]) -> None:
     Raises:
         InvalidInput: the file cannot be written.
     """
-    from hocket._databases.own_files import open_private
-
     path = _find_key_file()
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # of a process of that number that was killed
-            beside.unlink()
-        with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
-            json.dump(dict(sorted(keys.items())), file, indent=2)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        write_own_file(path, json.dumps(dict(sorted(keys.items())), indent=2) + "\n")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
         raise InvalidInput(f"the keys cannot be kept in {path}: {error.strerror}") from None

@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable, Generator
 from pathlib import Path
 
+from hocket.cli.folders import find_folder
+
 __all__ = ["edit_lines", "find_history_file", "read_lines"]
 
 HISTORY_LENGTH = 1000
@@ -64,5 +66,4 @@ def find_history_file() -> Path | None:
     path = os.environ.get("HOCKET_HISTORY")
     if path is not None:
         return Path(path).expanduser() if path else None
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "hocket" / "history"
+    return find_folder("STATE") / "history"

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import cast
 
-from hocket._databases.own_files import open_private
 from hocket.chat_history import FileChatMessageHistory
+from hocket.cli.folders import find_folder, write_own_file
 from hocket.cli.output import note
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
@@ -100,11 +100,8 @@ class Talk:
             return
         path = self.path.with_suffix(_SETTINGS)
         said = {name: value for name, value in asdict(self.settings).items() if value is not None}
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
         with contextlib.suppress(OSError):
-            with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w") as file:
-                json.dump(said, file)
-            beside.replace(path)
+            write_own_file(path, json.dumps(said))
             self._kept = self.settings
 
 
@@ -113,8 +110,7 @@ def find_talks_folder() -> Path | None:
     folder = os.environ.get("HOCKET_TALKS")
     if folder is not None:
         return Path(folder).expanduser() if folder else None
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(data).expanduser() / "hocket" / "talks"
+    return find_folder("DATA") / "talks"
 
 
 def start_talk() -> Talk | None:
