@@ -26,6 +26,7 @@ from hocket.cli import (
     runs,
     serve,
     setup,
+    templates,
     usage,
 )
 from hocket.cli.arguments import OneLineParser
@@ -51,6 +52,7 @@ _COMMANDS = {
         runs,
         serve,
         setup,
+        templates,
         usage,
     )
 }

@@ -9,7 +9,7 @@ import contextlib
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hocket.cli.approval import ask_person, can_ask, describe_call, parse_decision
@@ -23,7 +23,7 @@ from hocket.cli.arguments import (
 )
 from hocket.cli.exits import FAILED, PAUSED
 from hocket.cli.model_options import read_model_options
-from hocket.cli.named_objects import load_tools
+from hocket.cli.named_objects import load_functions, load_tools
 from hocket.cli.output import accept_any_text, note, print_lines, squeeze
 from hocket.cli.standard_input import read_question
 from hocket.errors import InvalidInput
@@ -146,7 +146,7 @@ def _make_agent(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> "
     from hocket.agents import AgentLimits, create_agent
     from hocket.cli.choice import open_first_model
 
-    tools = load_named_tools(arguments.tools)
+    tools = load_named_tools(arguments.tools, arguments.functions)
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments))
     tools += [tool for server in arguments.mcp for tool in _connect(server, stack)]
     interrupt_on: list[str] = [] if arguments.approve == "never" else [tool.name for tool in tools]
@@ -163,16 +163,16 @@ def _make_agent(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> "
         raise InvalidInput(f"{model.label} calls no tools natively; --style react asks it in text") from None
 
 
-def load_named_tools(names: Sequence[str]) -> "list[BaseTool]":
-    """Return the tools that the command line names.
+def load_named_tools(names: Sequence[str], functions: Sequence[str] = ()) -> "list[BaseTool]":
+    """Return the tools that the command line names, and those that it gives as code.
 
     Raises:
-        InvalidInput: there is no such tool.
+        InvalidInput: there is no such tool, or the code defines none.
     """
     from hocket.agents import calculator_tool
     from hocket.tools.calls import index_by_name
 
-    tools: list[BaseTool | Callable[..., object]] = []
+    tools = [one for code in functions for one in load_functions(code)]
     for name in names:
         if name == "calculator":
             tools.append(calculator_tool)

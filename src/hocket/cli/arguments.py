@@ -56,10 +56,11 @@ class _Settings(TypedDict, total=False):
 
     action: str
     choices: Sequence[str]
+    const: str
     default: object
     dest: str
-    metavar: str
-    nargs: str
+    metavar: str | tuple[str, ...]
+    nargs: str | int
     required: bool
     type: Callable[[str], object]
 
@@ -75,15 +76,17 @@ class OneLineParser(argparse.ArgumentParser):
 
         Args:
             usage: ``question``, or with the word that stands for its value, ``files FILE``; an option by all its names,
-                ``-m --model NAME``, or, without a value, ``--json``, which is true when given; dots behind it
-                (``--mcp SERVER ...``): several times for several.
+                ``-m --model NAME``, with several words, ``-p --param NAME VALUE``, for several values, or, without a value,
+                ``--json``, which is true when given; dots behind it (``--mcp SERVER ...``): several times for several.
             about: what its help says.
             settings: of `argparse.ArgumentParser.add_argument`.
         """
         words = usage.split()
         names = [word for word in words if word.startswith("-")] or words[:1]
         value = [word for word in words[len(names) :] if word != "..."]
-        if value:
+        if len(value) > 1:
+            settings |= {"metavar": tuple(value), "nargs": len(value)}
+        elif value:
             settings["metavar"] = value[0]
         elif usage.startswith("-") and "choices" not in settings:
             settings = {"action": "store_true", **settings}
@@ -285,13 +288,14 @@ def add_schema_option(parser: OneLineParser) -> None:
 
 
 def add_tool_options(parser: OneLineParser) -> None:
-    """Add the option that names tools, by either of its spellings."""
+    """Add the options that name tools, by either spelling, and that give functions as tools."""
     about = (
         "a tool that the model may use: `calculator`, or module:name of a tool, a function, or a list of them; several "
         "times, or by commas, for several"
     )
     for flag, shown in (("--tool", about), ("--tools", argparse.SUPPRESS)):
         parser.declare(f"{flag} NAME ...", shown, dest="tools", action="extend", type=parse_names)
+    parser.declare("--functions CODE ...", "code of Python, or a file of it, whose public functions are tools")
 
 
 def add_history_options(parser: OneLineParser) -> None:

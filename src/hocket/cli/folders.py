@@ -1,4 +1,4 @@
-"""Where the command keeps what is the user's: the folders of the XDG specification, and files for their owner's eyes alone."""
+"""Where the command keeps what is the user's: in the folders of the XDG specification, for their owner's eyes alone."""
 
 import contextlib
 import os

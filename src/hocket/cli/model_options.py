@@ -14,9 +14,11 @@ from hocket.errors import InvalidInput
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["GivenOptions", "parse_option", "read_model_options"]
+__all__ = ["FLAGS", "GivenOptions", "parse_option", "read_model_options"]
 
-_FLAGS = ("max_tokens", "temperature", "seed")  # options that have one of their own
+FLAGS = ("max_tokens", "temperature", "seed")
+"""Options of a model that have one of their own."""
+
 _ELSEWHERE = {"model": "--model", "base_url": "--base-url", "system": "--system"}
 
 Model = TypeVar("Model")
@@ -87,7 +89,7 @@ def read_model_options(arguments: argparse.Namespace) -> GivenOptions:
     Raises:
         InvalidInput: one is set twice.
     """
-    values: dict[str, object] = {name: value for name in _FLAGS if (value := getattr(arguments, name)) is not None}
+    values: dict[str, object] = {name: value for name in FLAGS if (value := getattr(arguments, name)) is not None}
     texts: dict[str, str] = {}
     for name, text in arguments.option:
         if name in values:

@@ -11,6 +11,7 @@ from hocket.cli.arguments import (
 )
 from hocket.cli.output import accept_any_text
 from hocket.cli.standard_input import read_question
+from hocket.cli.templates import open_template, save_template
 from hocket.errors import InvalidInput
 
 __all__ = ["HELP", "configure", "run"]
@@ -29,8 +30,21 @@ def configure(parser: OneLineParser) -> None:
     add_model_options(parser)
     parser.declare(
         "-a --attach FILE ...",
-        "attach a picture, a PDF, a recording or a text; several times for several; -: standard input",
+        "attach a picture, a PDF, a recording or a text, or what is at an address; several times for several; -: standard "
+        "input",
     )
+    parser.declare(
+        "-f --fragment FILE ...",
+        "text before the question: a file, a folder, a pattern, an address, or a repository, github:owner/name; several "
+        "times for several; -: standard input",
+    )
+    parser.declare("-t --template NAME", "ask as this template says, see `hocket templates`")
+    parser.declare("-p --param NAME VALUE ...", "what a name of the template stands for; several times for several")
+    parser.declare("--save NAME", "keep the question and the options as a template, and ask nothing")
+    parser.declare(
+        "-x --extract", "print the first block of code alone", action="store_const", const="first", dest="extract"
+    )
+    parser.declare("--xl --extract-last", "the last one", action="store_const", const="last", dest="extract")
     parser.declare("-c --continue", "go on with the last talk", dest="goes_on")
     parser.declare("-n --no-log", "do not keep what is said", dest="is_kept", action="store_false")
     add_history_options(parser)
@@ -50,7 +64,16 @@ def run(arguments: argparse.Namespace) -> None:
             or what the model itself raises.
     """
     accept_any_text()
-    question = read_question(arguments.question, takes_input="-" not in arguments.attach)
+    if arguments.save is not None:
+        return save_template(arguments)
+    template = open_template(arguments)
+    if template is not None:
+        template.complete(arguments)
+    words = arguments.question if template is None else template.begin(arguments.question)
+    takes_input = "-" not in (*arguments.attach, *arguments.fragment)
+    question = read_question(words, takes_input=takes_input)
+    if template is not None:
+        question = template.finish(question)
     if question is None and arguments.json:
         raise InvalidInput("--json is for one answer: give the question as well")
 

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from hocket._secrets import redact_url
+from hocket.cli.fetching import fetch_address, is_address
 from hocket.errors import InvalidInput
 from hocket.messages import HumanMessage
 
@@ -20,10 +22,10 @@ def attach_files(question: str, names: Sequence[str]) -> str | HumanMessage:
 
     Args:
         question: what is asked.
-        names: of files; ``-`` is standard input.
+        names: of files, or addresses; ``-`` is standard input.
 
     Raises:
-        InvalidInput: a file cannot be read, is of no known kind, or is too large.
+        InvalidInput, LLMError: as `read_attachment`.
     """
     parts = list(map(read_attachment, names))
     texts = [question, *(part["text"] for part in parts if part["type"] == "text")]
@@ -36,15 +38,16 @@ def attach_files(question: str, names: Sequence[str]) -> str | HumanMessage:
 
 
 def read_attachment(name: str) -> Part:
-    """Return a file as a part of a message.
+    """Return a file, or what is at an address, as a part of a message.
 
     Raises:
         InvalidInput: it cannot be read, is of no known kind, or is too large.
+        LLMError: the server of an address cannot be reached, or fails.
     """
     from hocket.messages.formats.blocks import guess_mime_type
 
     data = _read(name)
-    shown = "standard input" if name == "-" else Path(name).name
+    shown = "standard input" if name == "-" else redact_url(name) if is_address(name) else Path(name).name
     media_type = guess_mime_type(base64.b64encode(data[:12]).decode())
     if media_type is None:
         return {"type": "text", "text": f"{shown}:\n{_decode(name, data)}"}
@@ -54,13 +57,15 @@ def read_attachment(name: str) -> Part:
 
 
 def _read(name: str) -> bytes:
-    if name.startswith(("http://", "https://")):
-        raise InvalidInput(f"cannot attach {name}: an address is not fetched; attach a file")
-    try:
-        with sys.stdin.buffer if name == "-" else Path(name).expanduser().open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidInput(f"cannot attach {name}: {error.strerror}") from None
+    if is_address(name):
+        data = fetch_address(name, MOST_BYTES)
+        name = redact_url(name)
+    else:
+        try:
+            with sys.stdin.buffer if name == "-" else Path(name).expanduser().open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise InvalidInput(f"cannot attach {name}: {error.strerror}") from None
     if len(data) > MOST_BYTES:
         raise InvalidInput(f"cannot attach {name}: it has more than {MOST_BYTES >> 20} MB, which no provider takes")
     if not data:

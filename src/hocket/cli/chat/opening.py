@@ -24,8 +24,10 @@ def check_options(arguments: argparse.Namespace) -> None:
     """
     if arguments.goes_on and arguments.history is not None:
         raise InvalidInput("-c goes on with the last talk, and --history with another conversation; give one of them")
-    if arguments.schema is not None and arguments.tools:
+    if arguments.schema is not None and (arguments.tools or arguments.functions):
         raise InvalidInput("--schema and --tool do not go together: tools answer in text; give one of them")
+    if arguments.extract is not None and (arguments.schema is not None or arguments.json):
+        raise InvalidInput("-x takes code out of a text, and --json and --schema print an object; give one of them")
 
 
 def open_session(arguments: argparse.Namespace) -> Session:
@@ -35,6 +37,11 @@ def open_session(arguments: argparse.Namespace) -> Session:
         InvalidInput: an option is wrong, or there is no talk to go on with.
         HocketError: the model cannot be used, or the history cannot be read or written.
     """
+    before: list[str] = []
+    if arguments.fragment:
+        from hocket.cli.chat.fragments import read_fragments  # which loads what reads folders
+
+        before = read_fragments(arguments.fragment)
     talk = _find_talk(arguments)
     choose = _Chooser(arguments, talk.settings if arguments.goes_on and talk else TalkSettings())
     model = choose.first()
@@ -49,9 +56,10 @@ def open_session(arguments: argparse.Namespace) -> Session:
         debug=arguments.debug,
         as_json=arguments.json,
         is_object=arguments.schema is not None,
+        code=arguments.extract,
     )
     conversation = Conversation(model.answers, history=_open_history(arguments, talk), system=system)
-    return Session(conversation, model.label, choose, view, talk, arguments.attach)
+    return Session(conversation, model.label, choose, view, talk, arguments.attach, before)
 
 
 def _find_talk(arguments: argparse.Namespace) -> Talk | None:
@@ -88,6 +96,7 @@ class _Chooser:
         self._options = read_model_options(arguments)
         self._schema = None
         self._tools = cast("list[str]", arguments.tools)
+        self._functions = cast("list[str]", arguments.functions)
         self.base_url: str | None = arguments.base_url or before.base_url
         if arguments.schema is not None:
             self._schema = parse_schema(arguments.schema)
@@ -110,8 +119,8 @@ class _Chooser:
     def _shape(self, opened: OpenModel) -> OpenModel:
         if self._schema is not None:
             return opened._replace(answers=answer_in_schema(opened.model, self._schema))
-        if self._tools:
+        if self._tools or self._functions:
             from hocket.cli.chat.tools import answer_with_tools
 
-            return opened._replace(answers=answer_with_tools(opened.model, self._tools))
+            return opened._replace(answers=answer_with_tools(opened.model, self._tools, self._functions))
         return opened

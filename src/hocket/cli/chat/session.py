@@ -13,6 +13,7 @@ from hocket.cli.chat.answering import Outcome, ask_and_show, undo
 from hocket.cli.chat.attachments import attach_files, read_attachment
 from hocket.cli.chat.talks import Talk
 from hocket.cli.choice import OpenModel
+from hocket.cli.code_blocks import Which, show_code
 from hocket.cli.exits import report
 from hocket.cli.output import find_size, note, print_lines, wrap_line
 from hocket.cli.printer import Printer, read_reasoning
@@ -43,6 +44,7 @@ class View:
         debug: whether errors are told with their traceback.
         as_json: whether an answer is one JSON object, at its end.
         is_object: whether the answer's text is an object, in JSON.
+        code: which block of code of an answer is shown alone; None: it is shown as a whole.
     """
 
     reasoning: bool | None = None
@@ -50,6 +52,7 @@ class View:
     debug: bool = False
     as_json: bool = False
     is_object: bool = False
+    code: Which | None = None
 
 
 class Session:
@@ -62,6 +65,7 @@ class Session:
         view: how answers are shown.
         talk: what the conversation is kept as; None: it is none.
         attached: files for the first question.
+        before: texts that come before it.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Session:
         view: View,
         talk: Talk | None,
         attached: Sequence[str] = (),
+        before: Sequence[str] = (),
     ) -> None:
         self._conversation = conversation
         self._label = label
@@ -79,6 +84,7 @@ class Session:
         self._view = view
         self._talk = talk
         self._attached = [*attached]
+        self._before = [*before]
         self._commands: dict[str, Callable[[str], str]] = {
             "/help": _lay_out_help,
             "/model": self._set_model,
@@ -100,15 +106,22 @@ class Session:
         Raises:
             Exception: what the model raises.
         """
-        asked = attach_files(question, self._attached) if self._attached else question
+        text = "\n\n".join([*self._before, question])
+        asked = attach_files(text, self._attached) if self._attached else text
         if self._view.as_json:
             answer = ask_and_show(self._conversation, asked, lambda _: None)
             print_lines([self._write_json(answer)])
         else:
             view = self._view
-            with Printer(sys.stdout, reasoning=view.reasoning, is_prose=not view.is_object) as printer:
-                answer = ask_and_show(self._conversation, asked, printer.show)
+            is_prose = not view.is_object and view.code is None
+            reasoning = view.reasoning if view.code is None else False
+            with (
+                Printer(sys.stdout, reasoning=reasoning, is_prose=is_prose) as printer,
+                show_code(printer.show, view.code) as show,
+            ):
+                answer = ask_and_show(self._conversation, asked, show)
         self._attached.clear()
+        self._before.clear()
         if self._view.stats:
             note(answer.stats)
         if answer.message.response_metadata.get("finish_reason") == "length":

@@ -16,13 +16,15 @@ from hocket.runnables import Runnable, RunnableGenerator
 __all__ = ["answer_with_tools"]
 
 
-def answer_with_tools(model: BaseChatModel, names: Sequence[str]) -> Runnable[object, AIMessage]:
-    """Return what has the model answer with the help of these tools.
+def answer_with_tools(
+    model: BaseChatModel, names: Sequence[str], functions: Sequence[str]
+) -> Runnable[object, AIMessage]:
+    """Return what has the model answer with the help of tools that are named, or given as code.
 
     Raises:
-        InvalidInput: there is no such tool.
+        InvalidInput: there is no such tool, or the code defines none.
     """
-    agent = create_agent(model, load_named_tools(names))
+    agent = create_agent(model, load_named_tools(names, functions))
 
     async def answer(inputs: AsyncIterator[list[BaseMessage]]) -> AsyncIterator[AIMessageChunk]:
         async for messages in inputs:

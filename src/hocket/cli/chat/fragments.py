@@ -1,0 +1,147 @@
+"""``--fragment``: texts that come before the question: files, folders, addresses, and repositories of git.
+
+Each stands under its name, as an attached text does. A repository is fetched without a working tree: nothing of it is
+written to the disk under its own name, no link of it is followed, and none of its hooks runs.
+"""
+
+import os
+import re
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from hocket._secrets import redact_url
+from hocket.cli.chat.attachments import read_attachment
+from hocket.cli.output import note, squeeze
+from hocket.document_loaders import open_documents
+from hocket.errors import InvalidInput, ProviderUnavailable, RequestTimeout
+
+__all__ = ["read_fragments"]
+
+MOST_BYTES = 4 * 2**20  # of all fragments: about a million tokens, more than most models read
+PATIENCE = 120.0  # seconds for git
+
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "http.followRedirects=false")
+_QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+_MAGIC = re.compile(r"[*?\[]")
+
+
+def read_fragments(names: Sequence[str]) -> list[str]:
+    """Return the texts of fragments.
+
+    Args:
+        names: of files, folders, patterns (``src/**/*.py``), addresses or repositories (``github:owner/name``,
+            ``https://host/name.git``, either with ``:docs`` for a part of it); ``-`` is standard input.
+
+    Raises:
+        InvalidInput: one cannot be read, has no text, or all of them are too large.
+        DocumentError: a folder cannot be read.
+        LLMError: a server cannot be reached, or fails.
+    """
+    texts: list[str] = []
+    left = MOST_BYTES
+    for name in names:
+        before = len(texts)
+        for text in _read(name):
+            left -= len(text.encode())
+            if left < 0:
+                raise InvalidInput(
+                    f"-f {name}: the fragments have more than {MOST_BYTES >> 20} MB; name a part, such as 'src/**/*.py', "
+                    "or ask about all of it with `hocket ask`"
+                )
+            texts.append(text)
+        if len(texts) == before:
+            raise InvalidInput(f"-f {name}: no text was found there; check the path")
+    return texts
+
+
+def _read(name: str) -> Iterator[str]:
+    """Yield the texts of a fragment, each under its name."""
+    path = Path(name).expanduser()
+    if found := re.fullmatch(r"github:([\w.-]+/[\w.-]+)(?::(.+))?", name):
+        yield from _read_repository(f"https://github.com/{found[1]}", found[2])
+    elif found := re.fullmatch(r"(https?://\S+?\.git)(?::(.+))?", name):
+        yield from _read_repository(found[1], found[2])
+    elif path.is_dir() or (_MAGIC.search(name) and "://" not in name and not path.exists()):
+        yield from _take_texts((str(file), _read_file(file)) for file in _find_files(path))
+    else:
+        part = read_attachment(name)
+        if part["type"] != "text":
+            raise InvalidInput(f"-f {name} is no text; -a attaches it")
+        yield part["text"]
+
+
+def _take_texts(files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
+    """Yield those files that are texts, each under its name, and tell how many are not."""
+    passed_over = 0
+    for name, data in files:
+        try:
+            text = data.decode("utf-8-sig")
+        except ValueError:
+            text = "\0"
+        if "\0" in text:
+            passed_over += 1
+        elif text.strip():
+            yield f"{name}:\n{text}"
+    if passed_over:
+        note(f"passed over {passed_over} files that are no UTF-8 text")
+
+
+def _find_files(path: Path) -> list[Path]:
+    """Return the files of a folder, or those that a pattern means; of a working tree those that git does not ignore."""
+    if (path / ".git").exists():
+        names = _run_git("-C", str(path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        files = [path / name for name in sorted(os.fsdecode(names).split("\0")) if name]
+        return [file for file in files if file.is_file() and not file.is_symlink()]
+    at = next((at for at, part in enumerate(path.parts) if _MAGIC.search(part)), len(path.parts))
+    base, glob = Path(*path.parts[:at]), "/".join(path.parts[at:]) or "**/*"
+    return [
+        Path(file)
+        for file in open_documents(str(base), glob=glob, on_error=lambda error: note(str(error))).list_files()
+    ]
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput(f"-f {path}: {error.strerror}") from None
+
+
+def _read_repository(address: str, part: str | None) -> Iterator[str]:
+    """Yield the texts of a repository as it is now; ``part``: of a path in it, or of those that a pattern means."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run_git("clone", "--quiet", "--bare", "--depth=1", "--template=", "--", address, folder)
+        archive = os.path.join(folder, "hocket.tar")
+        wanted = () if part is None else ("--", f":(glob){part}")
+        _run_git("-C", folder, "archive", f"--output={archive}", "HEAD", *wanted)
+        with tarfile.open(archive) as tar:
+            members = ((one.name, tar.extractfile(one)) for one in tar if one.isfile())
+            yield from _take_texts((name, file.read(MOST_BYTES + 1)) for name, file in members if file is not None)
+
+
+def _run_git(*words: str) -> bytes:
+    """Run git, which asks nothing; return what it prints.
+
+    Raises:
+        InvalidInput: it refuses, or is not installed.
+        ProviderUnavailable, RequestTimeout: a server cannot be reached, or takes too long.
+    """
+    environ = {**os.environ, **_QUIET}
+    try:
+        done = subprocess.run(
+            [*_GIT, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=environ
+        )
+    except FileNotFoundError:
+        raise InvalidInput("-f of a repository needs git, which is not installed; name its files") from None
+    except subprocess.TimeoutExpired:
+        raise RequestTimeout(f"git {words[0]} took more than {PATIENCE:g} s; try again later") from None
+    if not done.returncode:
+        return done.stdout
+    said = re.sub(r"https?://\S+", lambda found: redact_url(found[0]), squeeze(done.stderr.decode(errors="replace")))
+    if re.search(r"unable to access(?!.*returned error: 4)", said):
+        raise ProviderUnavailable(f"-f: git says: {said}")
+    raise InvalidInput(f"-f: git says: {said}")
