@@ -17,15 +17,19 @@ from hocket.cli import (
     batch,
     cassette,
     chat,
+    collections,
     completion,
+    embed,
     eval as evaluation,
     keys,
+    logs,
     mcp,
     migrate,
     models,
     runs,
     serve,
     setup,
+    similar,
     templates,
     usage,
 )
@@ -43,22 +47,26 @@ _COMMANDS = {
         batch,
         cassette,
         chat,
+        collections,
         completion,
+        embed,
         evaluation,
         keys,
+        logs,
         models,
         mcp,
         migrate,
         runs,
         serve,
         setup,
+        similar,
         templates,
         usage,
     )
 }
 
 # Who may need a provider's key.
-_ASKING = [module.run for module in (agent, ask, batch, chat, evaluation, mcp, models, runs, serve)]
+_ASKING = [module.run for module in (agent, ask, batch, chat, embed, evaluation, mcp, models, runs, serve, similar)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

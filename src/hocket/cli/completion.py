@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from hocket.cli.arguments import OneLineParser
+from hocket.cli.collections import list_collections
 from hocket.cli.default_command import DEFAULT
 from hocket.cli.output import print_lines
+from hocket.cli.templates import list_templates
 from hocket.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ __all__ = ["HELP", "complete", "configure", "run"]
 
 HELP = "Print a script that has a shell complete hocket's commands, options, providers and files."
 
-_PATHS = frozenset({"FILE", "DIR", "PATH", "WHERE", "LEDGER", "FORM", "IN"})
+_PATHS = frozenset({"FILE", "DIR", "PATH", "WHERE", "LEDGER", "FORM", "IN", "CODE"})
 
 
 def configure(parser: OneLineParser) -> None:
@@ -97,6 +99,10 @@ def _list_words(argument: argparse.Action) -> list[str]:
             return _begin_models("embeddings")
         case "tools":
             return ["calculator"]
+        case "template":
+            return list_templates()
+        case "collection":
+            return list_collections()
         case _:
             return []
 

@@ -98,6 +98,8 @@ _AGENT_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code !=
 
 _ASKING_CODES = {code: meaning for code, meaning in _AGENT_CODES.items() if code != PAUSED}
 
+_LISTING_CODES = {code: meaning for code, meaning in _ASKING_CODES.items() if code != TRUNCATED} | {0: "done"}
+
 COMMAND_CODES = {
     "agent": _AGENT_CODES,
     "ask": _ASKING_CODES,
@@ -117,8 +119,10 @@ COMMAND_CODES = {
     },
     "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
     "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},
-    "models": {code: meaning for code, meaning in _ASKING_CODES.items() if code != TRUNCATED} | {0: "done"},
+    "embed": _LISTING_CODES,
+    "models": _LISTING_CODES,
     "runs": dict(sorted({**OTHER_CODES, UNREACHABLE: EXIT_CODES[UNREACHABLE]}.items())),
+    "similar": _LISTING_CODES,
     "serve": dict(sorted({**OTHER_CODES, ACCOUNT: EXIT_CODES[ACCOUNT], MODEL: EXIT_CODES[MODEL]}.items())),
 }
 """What the codes of a command mean, where it has others than `OTHER_CODES`."""

@@ -22,9 +22,23 @@ from hocket.cli.output import note
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 
-__all__ = ["Talk", "TalkHistory", "TalkSettings", "find_last_talk", "find_talks_folder", "start_talk"]
+__all__ = [
+    "MOST",
+    "Talk",
+    "TalkHistory",
+    "TalkSettings",
+    "are_talks_kept",
+    "find_last_talk",
+    "find_switch",
+    "find_talks_folder",
+    "list_talks",
+    "read_settings",
+    "start_talk",
+]
 
-MOST = 1000  # talks
+MOST = 1000
+"""Talks that are kept; older ones are removed."""
+
 MOST_BYTES = 200 * 2**20  # of all talks together
 
 _TALK, _SETTINGS = ".jsonl", ".json"
@@ -113,16 +127,28 @@ def find_talks_folder() -> Path | None:
     return find_folder("DATA") / "talks"
 
 
+def find_switch() -> Path:
+    """Return the file whose being there means that no talks are kept, unless ``HOCKET_TALKS`` says where."""
+    return find_folder("CONFIG") / "talks-off"
+
+
+def are_talks_kept() -> bool:
+    """Whether what is said is kept, where the command line does not say otherwise."""
+    return bool(os.environ.get("HOCKET_TALKS", not find_switch().exists()))
+
+
 def start_talk() -> Talk | None:
     """Return a new talk, whose file its first answer makes; None: none is kept, or none can be, which is told."""
     folder = find_talks_folder()
-    if folder is None:
+    if folder is None or not are_talks_kept():
         return None
     try:
         if not folder.is_dir():
             folder.mkdir(mode=0o700, parents=True)
             if sys.stderr.isatty():
-                note(f"talks are kept in {folder}, for you alone; --no-log keeps one out, HOCKET_TALKS= all of them")
+                note(
+                    f"talks are kept in {folder}, for you alone; --no-log keeps one out, `hocket logs off` all of them"
+                )
         elif not os.access(folder, os.W_OK):
             raise PermissionError(13, "it cannot be written")
     except OSError as error:
@@ -139,16 +165,21 @@ def find_last_talk() -> Talk:
         InvalidInput: there is none.
     """
     folder = find_talks_folder()
-    if folder is None:
-        raise InvalidInput("no talks are kept: HOCKET_TALKS is empty; --history FILE keeps this one")
-    talks = _list_talks(folder)
+    if folder is None or not are_talks_kept():
+        why = (
+            "HOCKET_TALKS is empty"
+            if folder is None
+            else "`hocket logs off` was said, and `hocket logs on` has it again"
+        )
+        raise InvalidInput(f"no talks are kept: {why}; --history FILE keeps this one")
+    talks = list_talks(folder)
     if not talks:
         raise InvalidInput(f"there is no talk to go on with in {folder}")
-    return Talk(talks[0], _read_settings(talks[0].with_suffix(_SETTINGS)))
+    return Talk(talks[0], read_settings(talks[0].with_suffix(_SETTINGS)))
 
 
-def _list_talks(folder: Path) -> list[Path]:
-    """Return the talks in which something was said, the last one first."""
+def list_talks(folder: Path) -> list[Path]:
+    """Return the files of the talks in which something was said, the last one first."""
     found: list[tuple[int, Path]] = []
     for path in folder.glob(f"*{_TALK}"):
         with contextlib.suppress(OSError):  # removed meanwhile
@@ -158,7 +189,8 @@ def _list_talks(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _read_settings(path: Path) -> TalkSettings:
+def read_settings(path: Path) -> TalkSettings:
+    """Return who was asked in a talk, by the file that says it; nothing, if that is not there, or damaged."""
     try:
         said: object = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -172,7 +204,7 @@ def _read_settings(path: Path) -> TalkSettings:
 def _remove_old(folder: Path) -> None:
     """Make room for a new talk, by removing the oldest."""
     left = MOST_BYTES
-    for place, path in enumerate(_list_talks(folder), 1):
+    for place, path in enumerate(list_talks(folder), 1):
         with contextlib.suppress(OSError):
             left -= path.stat().st_size
             if place >= MOST or left < 0:

@@ -1,0 +1,76 @@
+"""``hocket embed``: files, or a text, into a collection, which ``hocket similar`` searches.
+
+What is embedded once is not embedded again: of a file that has changed only new passages are, and those that are gone are
+forgotten.
+"""
+
+import argparse
+import os
+
+from hocket.cli.arguments import OneLineParser
+from hocket.cli.collections import make_collection
+from hocket.cli.exits import use_command_words
+from hocket.cli.output import note
+from hocket.cli.standard_input import is_piped, read_question
+from hocket.errors import DocumentError, InvalidInput
+
+__all__ = ["HELP", "configure", "run"]
+
+HELP = "Embed files, or what is piped in, into a collection."
+
+_EXAMPLE = "hocket embed notes *.md"
+
+
+def configure(parser: OneLineParser) -> None:
+    """Add the arguments of this subcommand."""
+    parser.declare("collection NAME", "of the collection, which is made if it is not there")
+    parser.declare("paths FILE", "files and folders; `-`, or nothing while something is piped in: that text", nargs="*")
+    parser.declare("--files DIR GLOB ...", "the files of a folder that a pattern means, such as '**/*.md'")
+    parser.declare("--id NAME", "what the text that is piped in is called (default: standard input)")
+    parser.declare("--embed NAME", "the embedding model, provider:model (default: local, which needs no key)")
+    parser.declare("--encoding NAME", "of text that is not UTF-8: cp1252, latin-1")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Embed what is new.
+
+    Raises:
+        InvalidInput: there is nothing to embed, or the collection is another model's.
+        DocumentError: a file that was named cannot be read.
+        HocketError: the model cannot be used, or the collection cannot be written.
+    """
+    from hocket.cli.ask_index import OVERLAP, PIECE
+    from hocket.document_loaders import FilesLoader, open_documents
+    from hocket.documents import Document
+    from hocket.indexing import index
+    from hocket.text_splitters import RecursiveCharacterTextSplitter
+
+    paths = [os.path.abspath(path) for path in arguments.paths if path != "-"]
+    failed: list[DocumentError] = []
+
+    def pass_over(error: DocumentError) -> None:
+        if error.path in paths:
+            raise error
+        failed.append(error)
+
+    named = [(paths, "**/*"), *(([os.path.abspath(folder)], glob) for folder, glob in arguments.files)]
+    loaders = [
+        open_documents(*some, glob=glob, encoding=arguments.encoding, on_error=pass_over)
+        for some, glob in named
+        if some
+    ]
+    for loader in loaders:
+        loader.list_files()  # what is not there makes no collection
+    sources: list[FilesLoader | list[Document]] = [*loaders]
+    if "-" in arguments.paths or (not sources and is_piped()):
+        text = read_question(["-"], _EXAMPLE)
+        sources.append([Document(text or "", metadata={"source": arguments.id or "standard input"})])
+    if not sources:
+        raise InvalidInput(f"there is nothing to embed; write  {_EXAMPLE}")
+    splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
+    with make_collection(arguments.collection, arguments.embed) as store:
+        results = [index(source, store, cleanup="incremental", splitter=splitter) for source in sources]
+    for error in failed:
+        note(f"passed over {use_command_words(str(error))}")
+    counts = [sum(result[key] for result in results) for key in ("num_added", "num_skipped", "num_deleted")]
+    note(f"{arguments.collection}: {counts[0]} passages are new, {counts[1]} were there, {counts[2]} are gone")
