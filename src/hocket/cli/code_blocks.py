@@ -1,7 +1,6 @@
 """``--extract``: the code of an answer, without what is said around it, as it comes.
 
-A line is handed on when it has ended: until then it may be the fence that ends the block. What stands before the first
-fence is kept, since an answer without a block is its own code.
+A line is handed on when it has ended: until then it may be the fence that ends the block.
 """
 
 import re
@@ -24,13 +23,9 @@ class _Cutter:
     def __init__(self, which: Which) -> None:
         self._which = which
         self._rest = ""  # the beginning of a line
-        self._prose: list[str] = []  # until a block begins
-        self._block: list[str] | None = None  # the last one that has begun
+        self._kept: list[str] = []  # the last block; until one begins, all that was said
         self._fence = self._indent = ""  # of the block that is open
-
-    @property
-    def has_block(self) -> bool:
-        return self._block is not None
+        self.has_block = False
 
     def feed(self, text: str) -> str:
         """Take a piece of the answer; return what of the code is certain by it."""
@@ -39,40 +34,30 @@ class _Cutter:
 
     def end(self) -> str:
         """Return what is left at the end of the answer: the whole of it, if it has no block."""
-        last = self._take(self._rest)
-        if self._block is None:
-            return "".join(self._prose)
-        return last if self._which == "first" else "".join(self._block)
+        return self._take(self._rest) + "".join(self._kept)
 
     def _take(self, line: str) -> str:
         fence = _FENCE.fullmatch(line)
-        if self._fence:
-            if fence and fence[2].startswith(self._fence) and not fence[3].strip():
-                self._fence = ""
-                return ""
-            return self._keep(line.removeprefix(self._indent))
-        if fence and not (fence[2][0] == "`" and "`" in fence[3]):  # which would be code within a line
-            if self._which == "last" or self._block is None:
-                self._indent, self._fence, self._block = fence[1], fence[2], []
-        elif self._block is None:
-            self._prose.append(line)
+        if self._fence and fence and fence[2].startswith(self._fence) and not fence[3].strip():
+            self._fence = ""
+        elif self._fence:
+            line = line.removeprefix(self._indent)
+            if self._which == "first":
+                return line
+            self._kept.append(line)
+        elif fence and not (fence[2][0] == "`" and "`" in fence[3]):  # which would be code within a line
+            if self._which == "last" or not self.has_block:
+                self._indent, self._fence, self._kept, self.has_block = fence[1], fence[2], [], True
+        elif not self.has_block:
+            self._kept.append(line)
         return ""
-
-    def _keep(self, line: str) -> str:
-        if self._which == "last" and self._block is not None:
-            self._block.append(line)
-            return ""
-        return line
 
 
 @contextmanager
 def show_code(
     show: Callable[[AIMessageChunk], None], which: Which | None
 ) -> Generator[Callable[[AIMessageChunk], None]]:
-    """Yield what shows of an answer's chunks only a block of code; None: all of them.
-
-    An answer that breaks off, or has no block, has been shown by then as far as it came; the latter is told.
-    """
+    """Yield what shows of an answer's chunks a block of code alone; None: all of them. That it has none is told."""
     if which is None:
         yield show
         return

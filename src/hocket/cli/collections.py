@@ -26,42 +26,39 @@ HELP = "List the collections that `hocket embed` fills, or delete one."
 _LIST = "List the collections, each with the model that embeds it."
 _DELETE = "Delete a collection."
 _STORE, _FACTS = ".sqlite", ".json"
-_DEFAULT = "local"
 
 
 def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = commands.add_parser("list", help=_LIST, description=_LIST)
-    listing.declare("--json", "print a JSON object for each")
-    listing.set_defaults(act=_list)
-    deleting = commands.add_parser("delete", help=_DELETE, description=_DELETE)
-    deleting.declare("collection NAME", "of the collection")
-    deleting.set_defaults(act=_delete)
+    for name, text in (("list", _LIST), ("delete", _DELETE)):
+        command = commands.add_parser(name, help=text, description=text)
+        if name == "list":
+            command.declare("--json", "print a JSON object for each")
+        else:
+            command.declare("collection NAME", "of the collection")
+        command.set_defaults(act=name)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Do what was asked for.
 
     Raises:
-        InvalidInput: there is no such collection.
-        HocketError: its model cannot be used, or its database is damaged.
+        InvalidInput: there is no such collection, or it cannot be read or deleted.
     """
-    arguments.act(arguments)
+    if arguments.act == "delete":
+        _delete(arguments.collection)
+    else:
+        for name in list_collections():
+            facts = {"name": name, "model": _read_model(name)}
+            print_lines([json.dumps(facts, ensure_ascii=False) if arguments.json else f"{name}  {facts['model']}"])
 
 
-def _list(arguments: argparse.Namespace) -> None:
-    for name in list_collections():
-        facts = {"name": name, "model": _read_model(name)}
-        print_lines([json.dumps(facts, ensure_ascii=False) if arguments.json else f"{name}  {facts['model']}"])
-
-
-def _delete(arguments: argparse.Namespace) -> None:
-    name: str = arguments.collection
+def _delete(name: str) -> None:
     _read_model(name)
     try:
-        for path in (_find(name, _FACTS), *(_find(name, _STORE + more) for more in ("-wal", "-shm", ""))):
-            path.unlink(missing_ok=True)
+        for suffix in (f"{_STORE}-wal", f"{_STORE}-shm", _STORE, _FACTS):
+            _find(name, suffix).unlink(missing_ok=True)
     except OSError as error:
         raise InvalidInput(f"the collection {name} cannot be deleted: {error.strerror}") from None
 
@@ -84,8 +81,8 @@ def open_collection(name: str) -> "SQLiteVectorStore":
     return SQLiteVectorStore(_find(name, _STORE), init_embeddings(_read_model(name)))
 
 
-def make_collection(name: str, model: str | None) -> "SQLiteVectorStore":
-    """Return the store of a collection, a new one unless it is there.
+def make_collection(name: str, model: str | None) -> None:
+    """Make a collection, unless it is there.
 
     Args:
         name: of the collection.
@@ -99,18 +96,15 @@ def make_collection(name: str, model: str | None) -> "SQLiteVectorStore":
 
     if not re.fullmatch(r"\w[\w-]{0,99}", name):
         raise InvalidInput(f"{name!r} is no name of a collection: it has letters, digits, - and _")
-    path = _find(name, _FACTS)
-    if not path.exists():
-        init_embeddings(model or _DEFAULT)  # what cannot be used makes no collection
-        try:
-            write_own_file(path, json.dumps({"model": model or _DEFAULT}))
-        except OSError as error:
-            raise InvalidInput(f"the collection {name} cannot be made: {path}: {error.strerror}") from None
-    elif model is not None and model != (before := _read_model(name)):
-        raise InvalidInput(
-            f"{before} has embedded the collection {name}, and not {model}: leave --embed out, or delete it first"
-        )
-    return open_collection(name)
+    if name in list_collections():
+        if model not in (None, before := _read_model(name)):
+            raise InvalidInput(f"{before} has embedded the collection {name}: leave --embed out, or delete it first")
+        return
+    init_embeddings(model or "local")  # what cannot be used makes no collection
+    try:
+        write_own_file(_find(name, _FACTS), json.dumps({"model": model or "local"}))
+    except OSError as error:
+        raise InvalidInput(f"the collection {name} cannot be made in {_find_folder()}: {error.strerror}") from None
 
 
 def _find_folder() -> Path:
@@ -122,18 +116,11 @@ def _find(name: str, suffix: str) -> Path:
 
 
 def _read_model(name: str) -> str:
-    """Return the name of the model of a collection.
-
-    Raises:
-        InvalidInput: there is no such collection, or it cannot be read.
-    """
     if name not in (names := list_collections()):
-        way_out = near_name_hint(name, names) if names else f"`hocket embed {name} FILES` makes it"
-        raise InvalidInput(f"there is no collection {name!r}; {way_out}")
+        hint = near_name_hint(name, names) if names else f"`hocket embed {name} FILES` makes it"
+        raise InvalidInput(f"there is no collection {name!r}; {hint}")
     path = _find(name, _FACTS)
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["model"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(
-            f"{path} is damaged ({error}); delete it, and `hocket embed` makes the collection anew"
-        ) from None
+        raise InvalidInput(f"{path} is damaged ({error}); delete it, and `hocket embed` makes the collection") from None

@@ -8,7 +8,7 @@ import argparse
 import os
 
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.collections import make_collection
+from hocket.cli.collections import make_collection, open_collection
 from hocket.cli.exits import use_command_words
 from hocket.cli.output import note
 from hocket.cli.standard_input import is_piped, read_question
@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
     if not sources:
         raise InvalidInput(f"there is nothing to embed; write  {_EXAMPLE}")
     splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
-    with make_collection(arguments.collection, arguments.embed) as store:
+    make_collection(arguments.collection, arguments.embed)
+    with open_collection(arguments.collection) as store:
         results = [index(source, store, cleanup="incremental", splitter=splitter) for source in sources]
     for error in failed:
         note(f"passed over {use_command_words(str(error))}")

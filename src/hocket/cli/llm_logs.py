@@ -1,40 +1,39 @@
-"""The log of Simon Willison's ``llm``, read: an SQLite database, of whichever version wrote it.
+"""The log of Simon Willison's ``llm``, taken over: an SQLite database, of whichever version wrote it.
 
-Newer ones keep messages as a tree, and a conversation is the way from its last message to the root. In older ones a
-row is a response with its prompt, and tables that came one after another hold what went along: a database may lack any
-of them. A database that was brought up to date has rows of both kinds; no conversation is in both.
+Newer ones keep messages as a tree, and a conversation is the way from its last message to the root. In older ones a row is
+a response with its prompt, and tables that came one after another hold what went along: a database may lack any of them.
+One that was brought up to date has rows of both kinds.
 """
 
 import base64
+import contextlib
 import json
+import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from hocket.errors import InvalidInput
+from hocket.chat_history import FileChatMessageHistory
+from hocket.cli.chat.talks import MOST, Talk, TalkSettings, list_talks
+from hocket.cli.output import note
+from hocket.errors import InvalidInput, UnknownModel
+from hocket.language_models.registry import resolve_model_name
+from hocket.message_toolkit.exchanges import split_exchanges
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, UsageMetadata
 
-__all__ = ["LoggedTalk", "read_llm_logs"]
+__all__ = ["import_llm_logs"]
 
-_LONGEST = 100_000  # messages of a conversation
-_CHAIN = f"""WITH RECURSIVE chain(hash, depth) AS (SELECT ?, 0
+_CHAIN = """WITH RECURSIVE chain(hash, depth) AS (SELECT ?, 0
   UNION ALL SELECT m.parent_hash, depth + 1 FROM messages m JOIN chain USING (hash) WHERE m.parent_hash NOTNULL
-  LIMIT {_LONGEST})
+  LIMIT 100000)
 SELECT hash, role FROM chain JOIN messages USING (hash) ORDER BY depth DESC"""
 
 
-class LoggedTalk(NamedTuple):
-    """A conversation.
-
-    Attributes:
-        id: its own, in the log.
-        at: when it was answered last.
-        model: which model answered last, in the words of ``llm``.
-        system: the last instructions.
-        messages: all of it, without instructions.
-    """
+class _LoggedTalk(NamedTuple):
+    """A conversation: its id in the log, when and by which model it was answered last, the last instructions."""
 
     id: str
     at: datetime
@@ -43,25 +42,46 @@ class LoggedTalk(NamedTuple):
     messages: list[BaseMessage]
 
 
-def read_llm_logs(path: str) -> list[LoggedTalk]:
-    """Return the conversations of a log, the last one first.
+def import_llm_logs(path: str, folder: Path) -> None:
+    """Keep the conversations of a log as talks, but for those that are kept already.
 
     Raises:
         InvalidInput: there is no such file, or it is no log of ``llm``, or a damaged one.
+        HistoryError: a talk cannot be written.
     """
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         raise InvalidInput(f"there is no file {path}; `llm logs path` says where the log of llm is")
     try:
-        db = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
-        try:
-            talks = [talk for talk in _Log(db).read() if talk.messages]
-        finally:
-            db.close()
+        with contextlib.closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as db:
+            talks = {_name(talk): talk for talk in _Log(db).read() if talk.messages}
     except (sqlite3.Error, ValueError, KeyError, TypeError, IndexError) as error:
         raise InvalidInput(f"{path} cannot be read as a log of llm: {type(error).__name__}: {error}") from error
-    if not talks:
-        raise InvalidInput(f"{path} has no conversation of llm")
-    return sorted(talks, key=lambda talk: talk.at, reverse=True)
+    new = sorted((name for name in talks if not (folder / name).exists()), reverse=True)
+    room = max(0, MOST - 1 - len(list_talks(folder)))
+    for name in new[:room]:
+        _keep(talks[name], folder / name)
+    note(f"of {len(talks)} conversations {len(new[:room])} are new, and kept in {folder}")
+    if len(new) > room:
+        note(f"the {len(new) - room} oldest are left out: {MOST} talks are kept")
+
+
+def _name(talk: _LoggedTalk) -> str:
+    return f"{talk.at.astimezone():%Y%m%d-%H%M%S}-" + re.sub(r"\W", "", talk.id)[-40:] + ".jsonl"
+
+
+def _keep(talk: _LoggedTalk, path: Path) -> None:
+    """Write a talk as `hocket chat` does, whole or not at all, with the time when it was held."""
+    model = talk.model
+    with contextlib.suppress(UnknownModel):  # one that only llm's plugins know
+        model = resolve_model_name(model, served=False)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.unlink(missing_ok=True)
+    history = FileChatMessageHistory(beside, make_directory=True)
+    for exchange in split_exchanges(talk.messages):
+        history.add_messages(exchange)
+    os.utime(beside, (talk.at.timestamp(), talk.at.timestamp()))
+    Talk(path, TalkSettings(model, system=talk.system)).keep_settings()
+    beside.replace(path)
 
 
 class _Log:
@@ -70,19 +90,19 @@ class _Log:
         self._db = db
         self._tables = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    def read(self) -> Iterator[LoggedTalk]:
-        found: set[str] = set()
-        for thread in self._select("threads"):
-            turns = self._select("turns", "thread_id", thread["id"])
-            if turns:
-                found.add(thread["id"])
+    def read(self) -> Iterator[_LoggedTalk]:
+        if not {"threads", "conversations"} & self._tables:
+            raise ValueError("it has no conversations")
+        threads = {thread["id"]: thread for thread in self._select("threads")}
+        for id_, thread in threads.items():
+            if turns := self._select("turns", "thread_id", id_):
                 yield self._read_thread(thread, turns)
         for talk in self._select("conversations"):
             responses = self._select("responses", "conversation_id", talk["id"])
-            if responses and talk["id"] not in found:
-                yield self._read_conversation(talk["id"], responses)
+            if responses and talk["id"] not in threads:  # else it went on, and the thread has all of it
+                yield self._read_responses(talk["id"], responses)
 
-    def _read_thread(self, thread: sqlite3.Row, turns: list[sqlite3.Row]) -> LoggedTalk:
+    def _read_thread(self, thread: sqlite3.Row, turns: list[sqlite3.Row]) -> _LoggedTalk:
         turn_of = {turn["tip_message_hash"]: turn for turn in turns}
         system = None
         messages: list[BaseMessage] = []
@@ -92,55 +112,52 @@ class _Log:
             calls: list[ToolCall] = []
             for part in self._select("parts", "message_hash", hash_, "position"):
                 payload = json.loads(part["payload"] or "{}")
-                if part["type"] == "text":
-                    texts.append(part["text"] or self._join(payload.get("text_ref", [])))
-                elif part["type"] == "attachment":
-                    blocks.append(self._read_attachment(payload["attachment"]["id"]))
-                elif part["type"] == "tool_call":
-                    calls.append(_make_call(payload["name"], payload["arguments"], payload.get("tool_call_id")))
-                elif part["type"] == "tool_result":
-                    messages.append(_make_result(payload["name"], payload["output"], payload.get("tool_call_id")))
+                match part["type"]:
+                    case "text":
+                        texts.append(part["text"] or "".join(map(self._read_piece, payload.get("text_ref", []))))
+                    case "attachment":
+                        blocks.append(self._read_attachment(payload["attachment"]["id"]))
+                    case "tool_call":
+                        calls.append(_make_call(payload["name"], payload["arguments"], payload.get("tool_call_id")))
+                    case "tool_result":
+                        messages.append(_make_result(payload["name"], payload["output"], payload.get("tool_call_id")))
+                    case _:  # reasoning
+                        continue
             if role == "system":
                 system = "\n".join(texts)
             elif role == "user":
-                messages.append(_make_question("\n".join(texts), blocks))
+                messages.append(_make_question(texts, blocks))
             elif role == "assistant":
                 messages.append(_make_answer("\n".join(texts), calls, turn_of.get(hash_)))
-        return _make_talk(thread["id"], turns[-1], system, messages)
+        return _LoggedTalk(thread["id"], _read_time(turns[-1]), turns[-1]["model"], system, messages)
 
-    def _read_conversation(self, id_: str, responses: list[sqlite3.Row]) -> LoggedTalk:
+    def _read_responses(self, id_: str, responses: list[sqlite3.Row]) -> _LoggedTalk:
         system = None
         messages: list[BaseMessage] = []
         for response in responses:
             key = response["id"]
-            results = self._select("tool_results", "response_id", key)
-            messages += [_make_result(one["name"], one["output"], one["tool_call_id"]) for one in results]
+            for one in self._select("tool_results", "response_id", key):
+                messages.append(_make_result(one["name"], one["output"], one["tool_call_id"]))
             fragments = self._select("prompt_fragments", "response_id", key, '"order"')
-            text = "\n".join(
-                [*(self._join([{"fragment": one["fragment_id"]}]) for one in fragments), response["prompt"]]
-            ).strip()
+            texts = [*(self._read_piece({"fragment": one["fragment_id"]}) for one in fragments), response["prompt"]]
             attached = self._select("prompt_attachments", "response_id", key, '"order"')
             blocks = [self._read_attachment(one["attachment_id"]) for one in attached]
-            if text or blocks:
-                messages.append(_make_question(text, blocks))
+            if any(texts) or blocks:
+                messages.append(_make_question(texts, blocks))
             called = self._select("tool_calls", "response_id", key)
             calls = [_make_call(one["name"], json.loads(one["arguments"]), one["tool_call_id"]) for one in called]
-            messages.append(_make_answer(response["response"], calls, response))
+            messages.append(_make_answer(response["response"] or "", calls, response))
             system = response["system"] or system
-        return _make_talk(id_, responses[-1], system, messages)
+        return _LoggedTalk(id_, _read_time(responses[-1]), responses[-1]["model"], system, messages)
 
     def _select(self, table: str, column: str = "1", value: object = 1, order: str = "id") -> list[sqlite3.Row]:
         if table not in self._tables:
             return []
         return self._db.execute(f"SELECT * FROM {table} WHERE {column} = ? ORDER BY {order}", (value,)).fetchall()
 
-    def _join(self, pieces: list[dict[str, str | int]]) -> str:
-        """Return the text that is made of literal pieces and fragments."""
-        return "".join(
-            str(piece["literal"])
-            if "literal" in piece
-            else self._select("fragments", "id", piece["fragment"])[0]["content"]
-            for piece in pieces
+    def _read_piece(self, piece: dict[str, str]) -> str:
+        return (
+            piece["literal"] if "literal" in piece else self._select("fragments", "id", piece["fragment"])[0]["content"]
         )
 
     def _read_attachment(self, id_: str) -> dict[str, object]:
@@ -148,24 +165,25 @@ class _Log:
         row = self._select("attachments", "id", id_)[0]
         if row["content"] is None:
             return {"type": "text", "text": f"[attached: {row['path'] or row['url']}]"}
-        kind = row["type"].partition("/")[0]
-        data = base64.b64encode(row["content"]).decode()
-        return {"type": kind.replace("application", "file"), "base64": data, "mime_type": row["type"]}
+        kind = row["type"].partition("/")[0].replace("application", "file")
+        return {"type": kind, "base64": base64.b64encode(row["content"]).decode(), "mime_type": row["type"]}
 
 
-def _make_talk(id_: str, last: sqlite3.Row, system: str | None, messages: list[BaseMessage]) -> LoggedTalk:
-    return LoggedTalk(id_, datetime.fromisoformat(last["datetime_utc"]), last["model"], system, messages)
+def _read_time(row: sqlite3.Row) -> datetime:
+    return datetime.fromisoformat(row["datetime_utc"])
 
 
-def _make_question(text: str, blocks: list[dict[str, object]]) -> HumanMessage:
-    text = "\n".join(filter(None, [text, *(str(block["text"]) for block in blocks if block["type"] == "text")]))
+def _make_question(texts: list[str], blocks: list[dict[str, object]]) -> HumanMessage:
+    text = "\n".join(filter(None, [*texts, *(str(block["text"]) for block in blocks if block["type"] == "text")]))
     others: list[str | dict[str, object]] = [block for block in blocks if block["type"] != "text"]
     return HumanMessage([{"type": "text", "text": text}, *others]) if others else HumanMessage(text)
 
 
 def _make_answer(text: str, calls: list[ToolCall], turn: sqlite3.Row | None) -> AIMessage:
+    """Return an answer; ``turn``: the row that has its tokens and its model."""
     usage: UsageMetadata | None = None
-    if turn is not None and turn["input_tokens"] is not None:
+    columns = turn.keys() if turn is not None else ()
+    if turn is not None and "input_tokens" in columns and turn["input_tokens"] is not None:
         counts = int(turn["input_tokens"]), int(turn["output_tokens"] or 0)
         usage = {"input_tokens": counts[0], "output_tokens": counts[1], "total_tokens": sum(counts)}
     facts = {} if turn is None else {"model_name": turn["model"]}

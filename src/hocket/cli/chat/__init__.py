@@ -1,6 +1,7 @@
 """``hocket chat``: one question and its answer, or, without a question, a conversation."""
 
 import argparse
+from collections.abc import Sequence
 
 from hocket.cli.arguments import (
     OneLineParser,
@@ -11,7 +12,7 @@ from hocket.cli.arguments import (
 )
 from hocket.cli.output import accept_any_text
 from hocket.cli.standard_input import read_question
-from hocket.cli.templates import open_template, save_template
+from hocket.cli.templates import save_template, use_template
 from hocket.errors import InvalidInput
 
 __all__ = ["HELP", "configure", "run"]
@@ -66,14 +67,13 @@ def run(arguments: argparse.Namespace) -> None:
     accept_any_text()
     if arguments.save is not None:
         return save_template(arguments)
-    template = open_template(arguments)
-    if template is not None:
-        template.complete(arguments)
-    words = arguments.question if template is None else template.begin(arguments.question)
-    takes_input = "-" not in (*arguments.attach, *arguments.fragment)
-    question = read_question(words, takes_input=takes_input)
-    if template is not None:
-        question = template.finish(question)
+    if arguments.param and arguments.template is None:
+        raise InvalidInput("-p is for the names in a template: say which one, with -t NAME")
+
+    def read(words: Sequence[str]) -> str | None:
+        return read_question(words, takes_input="-" not in (*arguments.attach, *arguments.fragment))
+
+    question = read(arguments.question) if arguments.template is None else use_template(arguments, read)
     if question is None and arguments.json:
         raise InvalidInput("--json is for one answer: give the question as well")
 

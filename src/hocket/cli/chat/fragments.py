@@ -1,7 +1,7 @@
-"""``--fragment``: texts that come before the question: files, folders, addresses, and repositories of git.
+"""``--fragment``: texts that come before the question, each under its name, as an attached text does.
 
-Each stands under its name, as an attached text does. A repository is fetched without a working tree: nothing of it is
-written to the disk under its own name, no link of it is followed, and none of its hooks runs.
+A repository is fetched without a working tree: nothing of it is written to the disk under its own name, no link of it is
+followed, and none of its hooks runs.
 """
 
 import os
@@ -24,7 +24,6 @@ MOST_BYTES = 4 * 2**20  # of all fragments: about a million tokens, more than mo
 PATIENCE = 120.0  # seconds for git
 
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "http.followRedirects=false")
-_QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
 _MAGIC = re.compile(r"[*?\[]")
 
 
@@ -36,8 +35,7 @@ def read_fragments(names: Sequence[str]) -> list[str]:
             ``https://host/name.git``, either with ``:docs`` for a part of it); ``-`` is standard input.
 
     Raises:
-        InvalidInput: one cannot be read, has no text, or all of them are too large.
-        DocumentError: a folder cannot be read.
+        InvalidInput, DocumentError: one cannot be read, or has no text, or all of them are too large.
         LLMError: a server cannot be reached, or fails.
     """
     texts: list[str] = []
@@ -58,12 +56,9 @@ def read_fragments(names: Sequence[str]) -> list[str]:
 
 
 def _read(name: str) -> Iterator[str]:
-    """Yield the texts of a fragment, each under its name."""
     path = Path(name).expanduser()
-    if found := re.fullmatch(r"github:([\w.-]+/[\w.-]+)(?::(.+))?", name):
-        yield from _read_repository(f"https://github.com/{found[1]}", found[2])
-    elif found := re.fullmatch(r"(https?://\S+?\.git)(?::(.+))?", name):
-        yield from _read_repository(found[1], found[2])
+    if found := re.fullmatch(r"(?:github:([\w.-]+/[\w.-]+)|(https?://\S+?\.git))(?::(.+))?", name):
+        yield from _read_repository(found[2] or f"https://github.com/{found[1]}", found[3])
     elif path.is_dir() or (_MAGIC.search(name) and "://" not in name and not path.exists()):
         yield from _take_texts((str(file), _read_file(file)) for file in _find_files(path))
     else:
@@ -96,11 +91,9 @@ def _find_files(path: Path) -> list[Path]:
         files = [path / name for name in sorted(os.fsdecode(names).split("\0")) if name]
         return [file for file in files if file.is_file() and not file.is_symlink()]
     at = next((at for at, part in enumerate(path.parts) if _MAGIC.search(part)), len(path.parts))
-    base, glob = Path(*path.parts[:at]), "/".join(path.parts[at:]) or "**/*"
-    return [
-        Path(file)
-        for file in open_documents(str(base), glob=glob, on_error=lambda error: note(str(error))).list_files()
-    ]
+    glob = "/".join(path.parts[at:]) or "**/*"
+    loader = open_documents(Path(*path.parts[:at]), glob=glob, on_error=lambda error: note(str(error)))
+    return [Path(file) for file in loader.list_files()]
 
 
 def _read_file(path: Path) -> bytes:
@@ -128,20 +121,18 @@ def _run_git(*words: str) -> bytes:
 
     Raises:
         InvalidInput: it refuses, or is not installed.
-        ProviderUnavailable, RequestTimeout: a server cannot be reached, or takes too long.
+        LLMError: a server cannot be reached, or takes too long.
     """
-    environ = {**os.environ, **_QUIET}
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
     try:
-        done = subprocess.run(
-            [*_GIT, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=environ
-        )
+        done = subprocess.run([*_GIT, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=env)
     except FileNotFoundError:
         raise InvalidInput("-f of a repository needs git, which is not installed; name its files") from None
     except subprocess.TimeoutExpired:
         raise RequestTimeout(f"git {words[0]} took more than {PATIENCE:g} s; try again later") from None
     if not done.returncode:
         return done.stdout
-    said = re.sub(r"https?://\S+", lambda found: redact_url(found[0]), squeeze(done.stderr.decode(errors="replace")))
+    said = re.sub(r"https?://\S+", lambda url: redact_url(url[0]), squeeze(done.stderr.decode(errors="replace")))
     if re.search(r"unable to access(?!.*returned error: 4)", said):
         raise ProviderUnavailable(f"-f: git says: {said}")
     raise InvalidInput(f"-f: git says: {said}")

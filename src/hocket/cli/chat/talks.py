@@ -27,9 +27,7 @@ __all__ = [
     "Talk",
     "TalkHistory",
     "TalkSettings",
-    "are_talks_kept",
     "find_last_talk",
-    "find_switch",
     "find_talks_folder",
     "list_talks",
     "read_settings",
@@ -127,28 +125,16 @@ def find_talks_folder() -> Path | None:
     return find_folder("DATA") / "talks"
 
 
-def find_switch() -> Path:
-    """Return the file whose being there means that no talks are kept, unless ``HOCKET_TALKS`` says where."""
-    return find_folder("CONFIG") / "talks-off"
-
-
-def are_talks_kept() -> bool:
-    """Whether what is said is kept, where the command line does not say otherwise."""
-    return bool(os.environ.get("HOCKET_TALKS", not find_switch().exists()))
-
-
 def start_talk() -> Talk | None:
     """Return a new talk, whose file its first answer makes; None: none is kept, or none can be, which is told."""
     folder = find_talks_folder()
-    if folder is None or not are_talks_kept():
+    if folder is None:
         return None
     try:
         if not folder.is_dir():
             folder.mkdir(mode=0o700, parents=True)
             if sys.stderr.isatty():
-                note(
-                    f"talks are kept in {folder}, for you alone; --no-log keeps one out, `hocket logs off` all of them"
-                )
+                note(f"talks are kept in {folder}, for you alone; --no-log keeps one out, HOCKET_TALKS= all of them")
         elif not os.access(folder, os.W_OK):
             raise PermissionError(13, "it cannot be written")
     except OSError as error:
@@ -165,13 +151,8 @@ def find_last_talk() -> Talk:
         InvalidInput: there is none.
     """
     folder = find_talks_folder()
-    if folder is None or not are_talks_kept():
-        why = (
-            "HOCKET_TALKS is empty"
-            if folder is None
-            else "`hocket logs off` was said, and `hocket logs on` has it again"
-        )
-        raise InvalidInput(f"no talks are kept: {why}; --history FILE keeps this one")
+    if folder is None:
+        raise InvalidInput("no talks are kept: HOCKET_TALKS is empty; --history FILE keeps this one")
     talks = list_talks(folder)
     if not talks:
         raise InvalidInput(f"there is no talk to go on with in {folder}")
