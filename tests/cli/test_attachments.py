@@ -10,7 +10,7 @@ import pytest
 
 from hocket.cli.chat import attachments
 from hocket.cli.chat.attachments import read_attachment
-from hocket.testing import OpenAIFormat, serve
+from hocket.testing import Body, OpenAIFormat, Status, serve
 
 Inside = Callable[..., Any]
 PNG = b"\x89PNG\r\n\x1a\n picture"
@@ -86,7 +86,44 @@ def test_what_cannot_be_attached(inside: Inside, tmp_path: Path, monkeypatch: py
         done = inside("-m", "local", "-a", str(tmp_path / name), "What?")
         assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), name
         assert says in done.stderr
-    assert "is not fetched" in inside("-a", "https://example.com/sky.png", "What?").stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "says"),
+    [
+        (Body(b"x" * 65), 2, "has more than"),
+        (Status(404), 2, "the server says 404; check the address"),
+        (Status(503), 5, "the server says 503; try again later"),
+        (
+            Body(b"", status=302, headers={"location": "http://169.254.169.254/keys?key=k"}),
+            2,
+            "169.254.169.254/keys?key=**",
+        ),
+    ],
+    ids=["large", "none", "down", "elsewhere"],
+)
+def test_what_an_address_cannot_give(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, answer: object, code: int, says: str
+) -> None:
+    """It is told, and nothing is asked; a redirect is followed nowhere."""
+    monkeypatch.setattr(attachments, "MOST_BYTES", 64)
+    with serve(OpenAIFormat(), [answer]) as server:
+        done = inside("-m", "fake:yes", "-a", f"{server.url}/sky.png", "What?")
+    assert (done.returncode, done.stdout, len(server.requests)) == (code, "", 1)
+    assert says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_address_is_attached(inside: Inside) -> None:
+    """Fetched without a key, and what is secret in it stays out of the question."""
+    with serve(OpenAIFormat(), [Body(b"Blue light."), Body(PNG), "Blue."]) as server:
+        files = ("-a", f"{server.url}/sky.png", "-f", server.url.replace("://", "://ada:secret@") + "/n.txt?token=abc")
+        done = inside("--base-url", server.url, "-m", "small", *files, "What colour?", OPENAI_API_KEY="sk-1")
+    assert (done.returncode, done.stdout) == (0, "Blue.\n"), done.stderr
+    _, sky, asked = server.requests
+    assert (sky.method, sky.path, "sk-1" in str(sky.headers)) == ("GET", "/v1/sky.png", False)
+    text, picture = asked.json["messages"][-1]["content"]
+    assert picture["type"] == "image_url" and text["text"].endswith("Blue light.\n\nWhat colour?")
+    assert "secret" not in text["text"] and "abc" not in text["text"]
 
 
 def test_a_file_is_attached_in_a_conversation(terminal: Callable[..., Any], tmp_path: Path) -> None:

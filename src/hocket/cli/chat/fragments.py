@@ -46,12 +46,12 @@ def read_fragments(names: Sequence[str]) -> list[str]:
             left -= len(text.encode())
             if left < 0:
                 raise InvalidInput(
-                    f"-f {name}: the fragments have more than {MOST_BYTES >> 20} MB; name a part, such as 'src/**/*.py', "
+                    f"-f {redact_url(name)}: the fragments have more than {MOST_BYTES >> 20} MB; name a part, such as 'src/**/*.py', "
                     "or ask about all of it with `hocket ask`"
                 )
             texts.append(text)
         if len(texts) == before:
-            raise InvalidInput(f"-f {name}: no text was found there; check the path")
+            raise InvalidInput(f"-f {redact_url(name)}: no text was found there; check the path")
     return texts
 
 
@@ -64,7 +64,7 @@ def _read(name: str) -> Iterator[str]:
     else:
         part = read_attachment(name)
         if part["type"] != "text":
-            raise InvalidInput(f"-f {name} is no text; -a attaches it")
+            raise InvalidInput(f"-f {redact_url(name)} is no text; -a attaches it")
         yield part["text"]
 
 
