@@ -6,12 +6,13 @@ forgotten.
 
 import argparse
 import os
+from pathlib import Path
 
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.collections import make_collection, open_collection
 from hocket.cli.exits import use_command_words
 from hocket.cli.output import note
-from hocket.cli.standard_input import is_piped, read_question
+from hocket.cli.standard_input import read_question
 from hocket.errors import DocumentError, InvalidInput
 
 __all__ = ["HELP", "configure", "run"]
@@ -24,8 +25,7 @@ _EXAMPLE = "hocket embed notes *.md"
 def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     parser.declare("collection NAME", "of the collection, which is made if it is not there")
-    parser.declare("paths FILE", "files and folders; `-`, or nothing while something is piped in: that text", nargs="*")
-    parser.declare("--files DIR GLOB ...", "the files of a folder that a pattern means, such as '**/*.md'")
+    parser.declare("paths FILE", "files, folders, patterns such as 'src/**/*.py'; `-`: what is piped in", nargs="+")
     parser.declare("--id NAME", "what the text that is piped in is called (default: standard input)")
     parser.declare("--embed NAME", "the embedding model, provider:model (default: local, which needs no key)")
     parser.declare("--encoding NAME", "of text that is not UTF-8: cp1252, latin-1")
@@ -40,33 +40,29 @@ def run(arguments: argparse.Namespace) -> None:
         HocketError: the model cannot be used, or the collection cannot be written.
     """
     from hocket.cli.ask_index import OVERLAP, PIECE
+    from hocket.cli.chat.fragments import find_files
     from hocket.document_loaders import FilesLoader, open_documents
     from hocket.documents import Document
     from hocket.indexing import index
     from hocket.text_splitters import RecursiveCharacterTextSplitter
 
-    paths = [os.path.abspath(path) for path in arguments.paths if path != "-"]
+    named = [os.path.abspath(Path(path).expanduser()) for path in arguments.paths if path != "-"]
+    files = [file for path in named for file in find_files(Path(path))]
     failed: list[DocumentError] = []
 
     def pass_over(error: DocumentError) -> None:
-        if error.path in paths:
+        if error.path in named:
             raise error
         failed.append(error)
 
-    named = [(paths, "**/*"), *(([os.path.abspath(folder)], glob) for folder, glob in arguments.files)]
-    loaders = [
-        open_documents(*some, glob=glob, encoding=arguments.encoding, on_error=pass_over)
-        for some, glob in named
-        if some
-    ]
-    for loader in loaders:
-        loader.list_files()  # what is not there makes no collection
-    sources: list[FilesLoader | list[Document]] = [*loaders]
-    if "-" in arguments.paths or (not sources and is_piped()):
-        text = read_question(["-"], _EXAMPLE)
-        sources.append([Document(text or "", metadata={"source": arguments.id or "standard input"})])
+    sources: list[FilesLoader | list[Document]] = []
+    if files:
+        sources.append(open_documents(*files, encoding=arguments.encoding, on_error=pass_over))
+    if "-" in arguments.paths:
+        text = read_question(["-"], _EXAMPLE) or ""
+        sources.append([Document(text, metadata={"source": arguments.id or "standard input"})])
     if not sources:
-        raise InvalidInput(f"there is nothing to embed; write  {_EXAMPLE}")
+        raise InvalidInput(f"there is no file in {', '.join(arguments.paths)}; write  {_EXAMPLE}")
     splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
     make_collection(arguments.collection, arguments.embed)
     with open_collection(arguments.collection) as store:

@@ -7,7 +7,6 @@ from hocket.cli.arguments import OneLineParser, parse_count
 from hocket.cli.collections import open_collection
 from hocket.cli.output import accept_any_text, note, print_lines
 from hocket.cli.standard_input import read_question
-from hocket.errors import InvalidInput
 
 __all__ = ["HELP", "configure", "run"]
 
@@ -20,7 +19,7 @@ _QUOTE = 200  # characters of a passage that are shown
 def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     parser.declare("collection NAME", "of the collection, see `hocket collections list`")
-    parser.declare("text", "the text, followed by what is piped in; `-`: what is piped in", nargs="*")
+    parser.declare("text", "the text; `-`: what is piped in", nargs="+")
     parser.declare("-n --count N", "passages to show (default: 10)", type=parse_count, default=10)
     parser.declare("--json", "print a JSON object for each: score, source, text")
 
@@ -36,9 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.chains.passages import describe_source
 
     accept_any_text()
-    text = read_question(arguments.text, _EXAMPLE)
-    if text is None:
-        raise InvalidInput(f"there is no text; write  {_EXAMPLE}")
+    text = read_question(arguments.text, _EXAMPLE) or ""
     with open_collection(arguments.collection) as store:
         found = store.similarity_search(text, arguments.count)
     if not found:

@@ -18,7 +18,7 @@ from hocket.cli.output import note, squeeze
 from hocket.document_loaders import open_documents
 from hocket.errors import InvalidInput, ProviderUnavailable, RequestTimeout
 
-__all__ = ["read_fragments"]
+__all__ = ["find_files", "read_fragments"]
 
 MOST_BYTES = 4 * 2**20  # of all fragments: about a million tokens, more than most models read
 PATIENCE = 120.0  # seconds for git
@@ -46,8 +46,8 @@ def read_fragments(names: Sequence[str]) -> list[str]:
             left -= len(text.encode())
             if left < 0:
                 raise InvalidInput(
-                    f"-f {redact_url(name)}: the fragments have more than {MOST_BYTES >> 20} MB; name a part, such as 'src/**/*.py', "
-                    "or ask about all of it with `hocket ask`"
+                    f"-f {redact_url(name)}: the fragments have more than {MOST_BYTES >> 20} MB; name a part, such as "
+                    "'src/**/*.py', or ask about all of it with `hocket ask`"
                 )
             texts.append(text)
         if len(texts) == before:
@@ -60,7 +60,7 @@ def _read(name: str) -> Iterator[str]:
     if found := re.fullmatch(r"(?:github:([\w.-]+/[\w.-]+)|(https?://\S+?\.git))(?::(.+))?", name):
         yield from _read_repository(found[2] or f"https://github.com/{found[1]}", found[3])
     elif path.is_dir() or (_MAGIC.search(name) and "://" not in name and not path.exists()):
-        yield from _take_texts((str(file), _read_file(file)) for file in _find_files(path))
+        yield from _take_texts((file, _read_file(file)) for file in find_files(path))
     else:
         part = read_attachment(name)
         if part["type"] != "text":
@@ -84,21 +84,26 @@ def _take_texts(files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
         note(f"passed over {passed_over} files that are no UTF-8 text")
 
 
-def _find_files(path: Path) -> list[Path]:
-    """Return the files of a folder, or those that a pattern means; of a working tree those that git does not ignore."""
+def find_files(path: Path) -> list[str]:
+    """Return the files of a folder, or those that a pattern means; of a working tree those that git does not ignore.
+
+    Raises:
+        DocumentError: there is no such file or folder.
+    """
     if (path / ".git").exists():
         names = _run_git("-C", str(path), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         files = [path / name for name in sorted(os.fsdecode(names).split("\0")) if name]
-        return [file for file in files if file.is_file() and not file.is_symlink()]
+        return [str(file) for file in files if file.is_file() and not file.is_symlink()]
     at = next((at for at, part in enumerate(path.parts) if _MAGIC.search(part)), len(path.parts))
-    glob = "/".join(path.parts[at:]) or "**/*"
-    loader = open_documents(Path(*path.parts[:at]), glob=glob, on_error=lambda error: note(str(error)))
-    return [Path(file) for file in loader.list_files()]
+    if path.exists() or at == len(path.parts):
+        return open_documents(path).list_files()
+    base = Path(*path.parts[:at])
+    return open_documents(base, glob="/".join(path.parts[at:]), on_error=lambda error: note(str(error))).list_files()
 
 
-def _read_file(path: Path) -> bytes:
+def _read_file(path: str) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InvalidInput(f"-f {path}: {error.strerror}") from None
