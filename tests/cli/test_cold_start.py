@@ -15,11 +15,16 @@ COMMANDS = [
     (["batch", "rows.txt", "--out", "out.jsonl", "-m", "fake:yes"], 0),
     (["cassette", "show", "none.json"], 2),
     (["chat", "-m", "fake:yes", "hi"], 0),
+    (["collections", "list"], 0),
     (["completion", "bash"], 0),
+    (["embed", "notes", "none.txt"], 2),
     (["keys", "list"], 0),
+    (["logs"], 2),
     (["migrate", "old.py"], 0),
     (["models"], 0),
     (["runs", "list", "--store", "sqlite:///none.db"], 2),
+    (["similar", "notes", "what?"], 2),
+    (["templates", "list"], 0),
     (["usage", "none.db"], 2),
 ]
 

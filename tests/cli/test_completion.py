@@ -41,6 +41,11 @@ COMPLETED = [
     ("serve loc", "local"),
     ("ask --embed coh", "cohere:"),
     ("chat --tool c", "calculator"),
+    ("-t do", "dog"),
+    ("templates show d", "dog"),
+    ("similar no", "notes"),
+    ("logs --sho", "--short"),
+    ("-f 'my pic", "my picture.png"),
     ("chat -a 'my pic", "my picture.png"),
     ("chat --system c", ""),  # any text, so nothing is offered
 ]
@@ -81,6 +86,10 @@ print("pydantic" in sys.modules)
 def test_what_is_completed(environ: dict[str, str], tmp_path: Path) -> None:
     """Commands, options, their values, providers and files; and no model is loaded for it."""
     (tmp_path / "my picture.png").touch()
+    for name in ("templates/dog.json", "collections/notes.json"):
+        (tmp_path / "hocket" / name).parent.mkdir(parents=True)
+        (tmp_path / "hocket" / name).touch()
+    environ |= {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
     lines = json.dumps([f"hocket {typed}" for typed, _ in COMPLETED])
     command = [sys.executable, "-W", "ignore", "-c", ASKED]  # argcomplete leaves the file of its answer open
     done = subprocess.run(command, input=lines, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True)
