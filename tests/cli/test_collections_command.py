@@ -60,10 +60,10 @@ def test_what_is_wrong_with_a_collection(inside: Inside, files: Path, tmp_path: 
         assert (done.returncode, done.stdout) == (code, "") and says in done.stderr, done.stderr
         assert not place.exists()
     place.mkdir(parents=True)
-    (place / "old.json").write_text('{"model": "openai:small"}')
-    (place / "bad.json").write_text("{")
+    (place / "old.openai%3Asmall.sqlite").touch()
+    (place / "bad.local.sqlite").write_text("no database at all, but a text of some length")
     assert (
         "openai:small has embedded the collection old" in inside("embed", "old", "--embed", "local", str(files)).stderr
     )
-    assert "bad.json is damaged" in inside("similar", "bad", "Hi").stderr
+    assert "bad.local.sqlite" in inside("similar", "bad", "Hi").stderr
     assert "did you mean 'old'" in inside("similar", "olt", "Hi").stderr

@@ -86,7 +86,7 @@ print("pydantic" in sys.modules)
 def test_what_is_completed(environ: dict[str, str], tmp_path: Path) -> None:
     """Commands, options, their values, providers and files; and no model is loaded for it."""
     (tmp_path / "my picture.png").touch()
-    for name in ("templates/dog.json", "collections/notes.json"):
+    for name in ("templates/dog.json", "collections/notes.local.sqlite"):
         (tmp_path / "hocket" / name).parent.mkdir(parents=True)
         (tmp_path / "hocket" / name).touch()
     environ |= {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}

@@ -70,6 +70,8 @@ def test_a_template_of_llm(inside: Inside, folder: Path, tmp_path: Path, monkeyp
     )
     (folder / "dog.yaml").write_text("schema_object: {type: object, properties: {n: {type: string}}}\nmodel: fake:x\n")
     (folder / "sum.yaml").write_text("prompt: Sum.\ntools: [calculator]\nextract: true\n")
+    (folder / "far.yaml").write_text("base_url: http://127.0.0.1:9/v1\nmodel: small\nextract: true\n")
+    assert inside("-t", "far", "-m", "fake:yes", "--json", "Hi").returncode == 0
     (folder / "plain.yaml").write_text("Is $$5 much?\n")
     assert ask(inside, "-m", "m", "-t", "plain", "Tell.")["messages"][-1]["content"] == "Is $5 much?\n\nTell."
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))

@@ -102,7 +102,7 @@ def _list_words(argument: argparse.Action) -> list[str]:
         case "template":
             return list_templates()
         case "collection":
-            return list_collections()
+            return [*list_collections()]
         case _:
             return []
 

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from hocket.cli.arguments import OneLineParser
-from hocket.cli.collections import make_collection, open_collection
+from hocket.cli.collections import open_collection
 from hocket.cli.exits import use_command_words
 from hocket.cli.output import note
 from hocket.cli.standard_input import read_question
@@ -64,8 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not sources:
         raise InvalidInput(f"there is no file in {', '.join(arguments.paths)}; write  {_EXAMPLE}")
     splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
-    make_collection(arguments.collection, arguments.embed)
-    with open_collection(arguments.collection) as store:
+    with open_collection(arguments.collection, arguments.embed, may_be_new=True) as store:
         results = [index(source, store, cleanup="incremental", splitter=splitter) for source in sources]
     for error in failed:
         note(f"passed over {use_command_words(str(error))}")

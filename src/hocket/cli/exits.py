@@ -111,6 +111,7 @@ COMMAND_CODES = {
     },
     "cassette": {**OTHER_CODES, FAILED: "`check` found a fault, or failed for another reason"},
     "chat": _ASKING_CODES,
+    "embed": _LISTING_CODES,
     "eval": {
         **EXIT_CODES,
         0: "nothing is certainly worse, nor any rate certainly too low; with --strict: certainly not",
@@ -119,11 +120,10 @@ COMMAND_CODES = {
     },
     "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
     "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},
-    "embed": _LISTING_CODES,
     "models": _LISTING_CODES,
     "runs": dict(sorted({**OTHER_CODES, UNREACHABLE: EXIT_CODES[UNREACHABLE]}.items())),
-    "similar": _LISTING_CODES,
     "serve": dict(sorted({**OTHER_CODES, ACCOUNT: EXIT_CODES[ACCOUNT], MODEL: EXIT_CODES[MODEL]}.items())),
+    "similar": _LISTING_CODES,
 }
 """What the codes of a command mean, where it has others than `OTHER_CODES`."""
 

@@ -101,7 +101,7 @@ def _show(arguments: argparse.Namespace, folder: Path) -> None:
         if is_one:
             print_lines([cut_code(answer, arguments.extract).rstrip("\n") if arguments.extract else answer])
         elif arguments.json:
-            print_lines([json.dumps(entry, ensure_ascii=False)])
+            print_lines([json.dumps(entry)])
         elif arguments.short:
             print_lines([f"{entry['talk']}  {name}  {shorten(squeeze(str(entry['question'])), 80)}"])
         else:
@@ -137,7 +137,10 @@ def _read_talk(path: Path, asked: str | None) -> Iterator[Entry]:
     from hocket.message_toolkit.exchanges import split_exchanges
     from hocket.messages import AIMessage, HumanMessage
 
-    at = datetime.fromtimestamp(path.stat().st_mtime).astimezone().isoformat(" ", timespec="seconds")
+    try:
+        at = datetime.fromtimestamp(path.stat().st_mtime).astimezone().isoformat(" ", timespec="seconds")
+    except FileNotFoundError:  # removed meanwhile
+        return
     for exchange in reversed(split_exchanges(FileChatMessageHistory(path).messages)):
         answers = [one for one in exchange if isinstance(one, AIMessage)]
         yield {

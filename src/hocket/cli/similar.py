@@ -42,8 +42,6 @@ def run(arguments: argparse.Namespace) -> None:
         note(f"there is nothing in {arguments.collection}")
     for one in found:
         if arguments.json:
-            print_lines(
-                [json.dumps({**one.metadata, "score": one.score, "text": one.page_content}, ensure_ascii=False)]
-            )
+            print_lines([json.dumps({**one.metadata, "score": one.score, "text": one.page_content})])
         else:
             print_lines([f"{one.score:.2f}  {describe_source(one)}: “{clean_line(one.page_content, _QUOTE)}”"])

@@ -107,6 +107,8 @@ def use_template(arguments: argparse.Namespace, read: Callable[[Sequence[str]], 
 
 def _complete(arguments: argparse.Namespace, said: Mapping[str, object], name: str) -> None:
     options = vars(arguments)
+    if arguments.model is not None:  # it need not be one of the template's server
+        said = {key: value for key, value in said.items() if key != "base_url"}
     for key, option in _OPTIONS.items():
         value, given = said.get(key), options[option]
         if isinstance(given, list):
@@ -114,7 +116,7 @@ def _complete(arguments: argparse.Namespace, said: Mapping[str, object], name: s
             options[option] = [*first, *cast("list[str]", given)]
         elif given is None and value is not None:
             options[option] = _write(value)
-    if arguments.extract is None:
+    if arguments.extract is None and not arguments.json:
         arguments.extract = "last" if said.get("extract_last") else "first" if said.get("extract") else None
     given = {one for one, _ in arguments.option} | {flag for flag in FLAGS if options[flag] is not None}
     for key, value in cast("dict[str, object]", said.get("options", {})).items():
