@@ -26,7 +26,7 @@ from hocket.indexing import aindex
 from hocket.text_splitters import RecursiveCharacterTextSplitter
 from hocket.vectorstores import SQLiteVectorStore, VectorStore, open_vector_store
 
-__all__ = ["AskIndex", "WordsOnly", "choose_embeddings"]
+__all__ = ["AskIndex", "WordsOnly", "choose_embeddings", "tell_failed"]
 
 PIECE = 900  # characters of a passage: what the local model reads at once
 OVERLAP = 100
@@ -146,7 +146,7 @@ class AskIndex:
         kept = {path: stamp for path, stamp in now.items() if path not in failed}  # the others are tried again
         if kept != before:
             await ASYNC.call_sync(_write_stamps, stamps_file, kept)
-        self._tell_failed()
+        tell_failed(self._failed)
         return [*now]
 
     def _stamp_files(self) -> Stamps:
@@ -167,11 +167,13 @@ class AskIndex:
             raise error
         self._failed.append(error)
 
-    def _tell_failed(self) -> None:
-        for error in self._failed[:_SHOWN]:
-            note(f"passed over {use_command_words(str(error))}")
-        if len(self._failed) > _SHOWN:
-            note(f"passed over {len(self._failed) - _SHOWN} more files")
+
+def tell_failed(failed: Sequence[DocumentError]) -> None:
+    """Say which files could not be read, of many the first ones."""
+    for error in failed[:_SHOWN]:
+        note(f"passed over {use_command_words(str(error))}")
+    if len(failed) > _SHOWN:
+        note(f"passed over {len(failed) - _SHOWN} more files")
 
 
 def _stamp(path: str) -> list[int]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.collections import open_collection
-from hocket.cli.exits import use_command_words
 from hocket.cli.output import note
 from hocket.cli.standard_input import read_question
 from hocket.errors import DocumentError, InvalidInput
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         DocumentError: a file that was named cannot be read.
         HocketError: the model cannot be used, or the collection cannot be written.
     """
-    from hocket.cli.ask_index import OVERLAP, PIECE
+    from hocket.cli.ask_index import OVERLAP, PIECE, tell_failed
     from hocket.cli.chat.fragments import find_files
     from hocket.document_loaders import FilesLoader, open_documents
     from hocket.documents import Document
@@ -66,7 +65,6 @@ def run(arguments: argparse.Namespace) -> None:
     splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
     with open_collection(arguments.collection, arguments.embed, may_be_new=True) as store:
         results = [index(source, store, cleanup="incremental", splitter=splitter) for source in sources]
-    for error in failed:
-        note(f"passed over {use_command_words(str(error))}")
+    tell_failed(failed)
     counts = [sum(result[key] for result in results) for key in ("num_added", "num_skipped", "num_deleted")]
     note(f"{arguments.collection}: {counts[0]} passages are new, {counts[1]} were there, {counts[2]} are gone")

@@ -53,7 +53,7 @@ def import_llm_logs(path: str, folder: Path) -> None:
         raise InvalidInput(f"there is no file {path}; `llm logs path` says where the log of llm is")
     try:
         with contextlib.closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as db:
-            talks = {_name(talk): talk for talk in _Log(db).read() if talk.messages}
+            talks = {_name_file(talk): talk for talk in _Log(db).read() if talk.messages}
     except (sqlite3.Error, ValueError, KeyError, TypeError, IndexError) as error:
         raise InvalidInput(f"{path} cannot be read as a log of llm: {type(error).__name__}: {error}") from error
     new = sorted((name for name in talks if not (folder / name).exists()), reverse=True)
@@ -65,7 +65,7 @@ def import_llm_logs(path: str, folder: Path) -> None:
         note(f"the {len(new) - room} oldest are left out: {MOST} talks are kept")
 
 
-def _name(talk: _LoggedTalk) -> str:
+def _name_file(talk: _LoggedTalk) -> str:
     return f"{talk.at.astimezone():%Y%m%d-%H%M%S}-" + re.sub(r"\W", "", talk.id)[-40:] + ".jsonl"
 
 

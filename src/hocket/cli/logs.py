@@ -97,7 +97,7 @@ def _show(arguments: argparse.Namespace, folder: Path) -> None:
         note("nothing was said that this would show")
     for entry in reversed(found):
         answer = str(entry["answer"])
-        name = shorten(squeeze(f"{entry['model']}"), 80)
+        name = shorten(squeeze(str(entry["model"] or "-")), 80)
         if is_one:
             print_lines([cut_code(answer, arguments.extract).rstrip("\n") if arguments.extract else answer])
         elif arguments.json:

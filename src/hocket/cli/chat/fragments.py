@@ -60,7 +60,7 @@ def _read(name: str) -> Iterator[str]:
     if found := re.fullmatch(r"(?:github:([\w.-]+/[\w.-]+)|(https?://\S+?\.git))(?::(.+))?", name):
         yield from _read_repository(found[2] or f"https://github.com/{found[1]}", found[3])
     elif path.is_dir() or (_MAGIC.search(name) and "://" not in name and not path.exists()):
-        yield from _take_texts((file, _read_file(file)) for file in find_files(path))
+        yield from _take_texts((file, _read_file(file)) for file in find_files(path) if os.path.isfile(file))
     else:
         part = read_attachment(name)
         if part["type"] != "text":
@@ -134,7 +134,7 @@ def _run_git(*words: str) -> bytes:
     except FileNotFoundError:
         raise InvalidInput("-f of a repository needs git, which is not installed; name its files") from None
     except subprocess.TimeoutExpired:
-        raise RequestTimeout(f"git {words[0]} took more than {PATIENCE:g} s; try again later") from None
+        raise RequestTimeout(f"git took more than {PATIENCE:g} s; try again later") from None
     if not done.returncode:
         return done.stdout
     said = re.sub(r"https?://\S+", lambda url: redact_url(url[0]), squeeze(done.stderr.decode(errors="replace")))
