@@ -66,7 +66,7 @@ def import_llm_logs(path: str, folder: Path) -> None:
 
 
 def _name_file(talk: _LoggedTalk) -> str:
-    return f"{talk.at.astimezone():%Y%m%d-%H%M%S}-" + re.sub(r"\W", "", talk.id)[-40:] + ".jsonl"
+    return f"llm-{re.sub(r'[^A-Za-z0-9]', '', talk.id)[:40]}.jsonl"  # ids begin with the time
 
 
 def _keep(talk: _LoggedTalk, path: Path) -> None:

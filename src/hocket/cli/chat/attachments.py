@@ -53,7 +53,7 @@ def read_attachment(name: str) -> Part:
         return {"type": "text", "text": f"{shown}:\n{_decode(name, data)}"}
     kind = media_type.partition("/")[0].replace("application", "file")
     part = {"type": kind, "base64": base64.b64encode(data).decode(), "mime_type": media_type}
-    return {**part, "filename": shown} if kind == "file" else part
+    return {**part, "filename": shown.partition("?")[0].rpartition("/")[2] or "file"} if kind == "file" else part
 
 
 def _read(name: str) -> bytes:
