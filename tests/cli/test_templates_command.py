@@ -87,6 +87,7 @@ def test_a_template_of_llm(inside: Inside, folder: Path, tmp_path: Path, monkeyp
     [
         ('{"promt": "x"}', "has 'promt'; did you mean 'prompt'?"),
         ('{"tools": "calculator"}', "has 'calculator' for tools, which is of another kind"),
+        ('{"tools": [1]}', "has [1] for tools, which is of another kind"),
         ("[1]", "is no object; it looks like"),
         ("{", "is no JSON"),
         ('{"prompt": "So $who?"}', "template t has $who, of which nothing is said: give -p who VALUE"),
@@ -114,6 +115,8 @@ def test_what_cannot_be_saved(inside: Inside, folder: Path) -> None:
         (("--save", "x", "Hi", "-"), "keeps no text that is piped in"),
         (("--save", "mine", "Hi"), "mine.yaml is there; edit it"),
         (("-p", "a", "b", "Hi"), "say which one, with -t NAME"),
+        (("-t", "mine", "-p", "tone", "b", "Hi"), "template mine has no $tone"),
+        (("-t", "mine", "--save", "x", "Hi"), "give one of them"),
     ):
         done = inside(*words)
         assert (done.returncode, done.stdout) == (2, "") and says in done.stderr

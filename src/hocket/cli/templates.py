@@ -90,13 +90,16 @@ def use_template(arguments: argparse.Namespace, read: Callable[[Sequence[str]], 
     said = _read(Path(name).expanduser() if "/" in name or name.endswith(_SUFFIXES) else _find_file(name))
     values = {**cast("dict[str, object]", said.get("defaults", {})), **dict(arguments.param)}
     prompt = said.get("prompt")
+    known = {one for key in ("prompt", "system") for one in Template(str(said.get(key, ""))).get_identifiers()}
+    if (unknown := next((one for one, _ in arguments.param if one not in known), None)) is not None:
+        raise InvalidInput(f"template {name} has no ${unknown}; {near_name_hint(unknown, sorted(known))}")
     if "system" in said:
         said["system"] = _fill(said["system"], values, name)
     _complete(arguments, said, name)
     if prompt is None:
         return read(arguments.question)
     words: list[str] = arguments.question
-    if "input" not in values and "input" in Template(str(prompt)).get_identifiers():
+    if "input" not in values and "input" in Template(str(prompt)).get_identifiers():  # the place of a text
         text = read(words)
         if text is None:
             raise InvalidInput(f"template {name} wants a text for $input: write it behind the options, or pipe it in")
@@ -151,6 +154,8 @@ def save_template(arguments: argparse.Namespace) -> None:
     name: str = arguments.save
     if not re.fullmatch(r"\w[\w-]*", name):
         raise InvalidInput(f"--save {name}: a template's name has letters, digits, - and _")
+    if arguments.template is not None:
+        raise InvalidInput("--save keeps what the command line says, and -t takes another template; give one of them")
     if "-" in arguments.question:
         raise InvalidInput("--save keeps no text that is piped in; $input in the question is the place of one")
     said: dict[str, object] = {
@@ -213,6 +218,7 @@ def _read(path: Path) -> dict[str, object]:
     for key, value in said.items():
         if key not in _KINDS:
             raise InvalidInput(f"the template {path} has {key!r}; {near_name_hint(key, _KINDS)}")
-        if not isinstance(value, _KINDS[key]):
+        is_mixed = isinstance(value, list) and not all(isinstance(one, str) for one in cast("list[object]", value))
+        if is_mixed or not isinstance(value, _KINDS[key]):
             raise InvalidInput(f"the template {path} has {value!r} for {key}, which is of another kind")
     return said

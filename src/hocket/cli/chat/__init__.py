@@ -45,7 +45,9 @@ def configure(parser: OneLineParser) -> None:
     parser.declare(
         "-x --extract", "print the first block of code alone", action="store_const", const="first", dest="extract"
     )
-    parser.declare("--xl --extract-last", "the last one", action="store_const", const="last", dest="extract")
+    parser.declare(
+        "--xl --extract-last", "print the last one alone", action="store_const", const="last", dest="extract"
+    )
     parser.declare("-c --continue", "go on with the last talk", dest="goes_on")
     parser.declare("-n --no-log", "do not keep what is said", dest="is_kept", action="store_false")
     add_history_options(parser)
