@@ -37,11 +37,8 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
     "schema": (str, dict),
     "functions": (str, list),
 }
-_OTHER_NAMES = {"fragments": "fragment", "attachments": "attach"}  # of what an option is called
-_OPTIONS = {
-    key: _OTHER_NAMES.get(key, key)
-    for key in ("system", "model", "base_url", "schema", "tools", "functions", "fragments", "attachments")
-}
+# Each is called as the option of `hocket chat` is that it stands for.
+_OPTIONS = ("system", "model", "base_url", "schema", "tools", "functions", "fragments", "attachments")
 _SUFFIXES = (".json", ".yaml", ".yml")
 
 
@@ -112,13 +109,13 @@ def _complete(arguments: argparse.Namespace, said: Mapping[str, object], name: s
     options = vars(arguments)
     if arguments.model is not None:  # it need not be one of the template's server
         said = {key: value for key, value in said.items() if key != "base_url"}
-    for key, option in _OPTIONS.items():
-        value, given = said.get(key), options[option]
+    for key in _OPTIONS:
+        value, given = said.get(key), options[key]
         if isinstance(given, list):
             first = [value] if isinstance(value, str) else cast("list[str]", value or [])
-            options[option] = [*first, *cast("list[str]", given)]
+            options[key] = [*first, *cast("list[str]", given)]
         elif given is None and value is not None:
-            options[option] = _write(value)
+            options[key] = _write(value)
     if arguments.extract is None and not arguments.json:
         arguments.extract = "last" if said.get("extract_last") else "first" if said.get("extract") else None
     given = {one for one, _ in arguments.option} | {flag for flag in FLAGS if options[flag] is not None}
@@ -160,7 +157,7 @@ def save_template(arguments: argparse.Namespace) -> None:
         raise InvalidInput("--save keeps no text that is piped in; $input in the question is the place of one")
     said: dict[str, object] = {
         "prompt": " ".join(arguments.question),
-        **{key: getattr(arguments, option) for key, option in _OPTIONS.items()},
+        **{key: getattr(arguments, key) for key in _OPTIONS},
         "options": dict(read_model_options(arguments).values),
         "defaults": dict(arguments.param),
         "extract": arguments.extract == "first",

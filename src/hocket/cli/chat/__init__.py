@@ -33,11 +33,13 @@ def configure(parser: OneLineParser) -> None:
         "-a --attach FILE ...",
         "attach a picture, a PDF, a recording or a text, or what is at an address; several times for several; -: standard "
         "input",
+        dest="attachments",
     )
     parser.declare(
         "-f --fragment FILE ...",
         "text before the question: a file, a folder, a pattern, an address, or a repository, github:owner/name; several "
         "times for several; -: standard input",
+        dest="fragments",
     )
     parser.declare("-t --template NAME", "ask as this template says, see `hocket templates`")
     parser.declare("-p --param NAME VALUE ...", "what a name of the template stands for; several times for several")
@@ -73,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InvalidInput("-p is for the names in a template: say which one, with -t NAME")
 
     def read(words: Sequence[str]) -> str | None:
-        return read_question(words, takes_input="-" not in (*arguments.attach, *arguments.fragment))
+        return read_question(words, takes_input="-" not in (*arguments.attachments, *arguments.fragments))
 
     question = read(arguments.question) if arguments.template is None else use_template(arguments, read)
     if question is None and arguments.json:

@@ -38,10 +38,10 @@ def open_session(arguments: argparse.Namespace) -> Session:
         HocketError: the model cannot be used, or the history cannot be read or written.
     """
     before: list[str] = []
-    if arguments.fragment:
+    if arguments.fragments:
         from hocket.cli.chat.fragments import read_fragments  # which loads what reads folders
 
-        before = read_fragments(arguments.fragment)
+        before = read_fragments(arguments.fragments)
     talk = _find_talk(arguments)
     choose = _Chooser(arguments, talk.settings if arguments.goes_on and talk else TalkSettings())
     model = choose.first()
@@ -59,7 +59,7 @@ def open_session(arguments: argparse.Namespace) -> Session:
         code=arguments.extract,
     )
     conversation = Conversation(model.answers, history=_open_history(arguments, talk), system=system)
-    return Session(conversation, model.label, choose, view, talk, arguments.attach, before)
+    return Session(conversation, model.label, choose, view, talk, arguments.attachments, before)
 
 
 def _find_talk(arguments: argparse.Namespace) -> Talk | None:
