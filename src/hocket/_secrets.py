@@ -58,13 +58,13 @@ _MOST_KNOWN = 100
 def remember_secret(secret: str) -> None:
     """Have `known_secrets` tell of a secret that a request of this process is signed with, until 100 others came."""
     _known[Secret(secret.rpartition(" ")[2].removeprefix("Signature="))] = None  # without "Bearer", and AWS's words
-    for old in tuple(_known)[:-_MOST_KNOWN]:
+    for old in known_secrets()[:-_MOST_KNOWN]:
         _known.pop(old, None)
 
 
 def known_secrets() -> tuple[str, ...]:
     """Return the secrets that requests of this process were signed with: what shows content has none of them in it."""
-    return tuple(_known)
+    return (*_known,)  # `tuple()` of a dict is many steps without the GIL
 
 
 def unwrap_secret(value: str | SecretStr) -> str:

@@ -10,6 +10,7 @@ it before it goes round again, so that together they never make more attempts th
 
 import math
 import random
+import threading
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -114,6 +115,9 @@ else:
     RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_coerce_policy)]  # a field holds a policy
 
 
+_counting = threading.Lock()  # the branches of a sync chain run in threads
+
+
 class BudgetScope:
     """One retry loop. Nested loops share the attempt budget of the outermost one. `retry_budget` opens it."""
 
@@ -129,7 +133,8 @@ class BudgetScope:
     def count(self) -> None:
         """Book an attempt that has failed, unless that was done further inside."""
         if not self._is_counted:
-            self._first._failed += 1
+            with _counting:
+                self._first._failed += 1
         self._is_counted = False
 
     @property

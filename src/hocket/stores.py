@@ -100,7 +100,7 @@ class InMemoryBaseStore(BaseStore[str, V], Generic[V]):
 
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yield the keys, or those that begin with ``prefix``. They may be deleted meanwhile."""
-        yield from [key for key in self.store if key.startswith(prefix or "")]
+        yield from [key for key in [*self.store] if key.startswith(prefix or "")]
 
     async def ayield_keys(self, *, prefix: str | None = None) -> AsyncIterator[str]:
         """Do as `yield_keys`; no thread is needed."""

@@ -23,9 +23,9 @@ from tests.kit import AsyncRecorder, HookCall, Recorder, hook_model
 @pytest.fixture(autouse=True)
 def hooks() -> Iterator[None]:
     """Forget the hooks that a test registers."""
-    before = list(run_listeners._hooks)
+    before = run_listeners._hooks
     yield
-    run_listeners._hooks[:] = before
+    run_listeners._hooks = before
 
 
 MODEL = FakeListChatModel(responses=["hi"])

@@ -40,4 +40,4 @@ def add_hit_listener(listener: HitListener) -> None:
 
 def find_reservers() -> list[Reserver]:
     """Return the reservers that hold for the running task."""
-    return [reserver for source in tuple(sources) for reserver in source()]
+    return [reserver for source in [*sources] for reserver in source()]

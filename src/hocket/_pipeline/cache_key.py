@@ -258,7 +258,11 @@ def _mark(value: Any) -> str:
         _name(value) if isinstance(value, type | FunctionType | BuiltinFunctionType) else _name(type(value))
     )
     with contextlib.suppress(TypeError):  # no weak references: it is never known again, and never gives a hit
-        _marks[id(value)] = weakref.ref(value, functools.partial(_forget, id(value))), mark
+        made = weakref.ref(value, functools.partial(_forget, id(value))), mark
+        held = _marks.setdefault(id(value), made)  # in one step: threads that mark it at once get the same
+        if held[0]() is value:
+            return held[1]
+        _marks[id(value)] = made
     return mark
 
 

@@ -190,7 +190,7 @@ async def finish_streams(seconds: float = 5.0) -> bool:
     """
     loop = current_token().native_token
     with anyio.move_on_after(seconds):
-        for done in [done for task, done in _running.items() if task.token.native_token is loop]:
+        for done in [done for task, done in [*_running.items()] if task.token.native_token is loop]:
             await done.wait()
         return True
     return False

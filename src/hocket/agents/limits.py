@@ -134,8 +134,10 @@ class RunUsage(UsageMetadataCallbackHandler):
     def on_llm_end(self, response: LLMResult, **kwargs: object) -> None:
         """Add the usage of a reply."""
         super().on_llm_end(response, **kwargs)
-        self.heard += 1
-        self.unknown += not any(_has_priced_reply(one) for candidates in response.generations for one in candidates)
+        is_priced = any(_has_priced_reply(one) for candidates in response.generations for one in candidates)
+        with self._lock:  # tools ask their models in threads
+            self.heard += 1
+            self.unknown += not is_priced
 
     def add_reply(self, reply: AIMessage) -> None:
         """Add the usage of a reply that no model has given: a function's, of which no handler hears."""
@@ -157,7 +159,7 @@ class RunUsage(UsageMetadataCallbackHandler):
     def total(self) -> UsageMetadata:
         """The tokens of all models together."""
         total = self._unheard
-        for usage in self.usage_metadata.values():
+        for usage in [*self.usage_metadata.values()]:  # to which a thread may add
             total = add_usage(total, usage)
         return total
 

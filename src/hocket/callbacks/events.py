@@ -17,6 +17,7 @@ import dis
 import functools
 import inspect
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
 from typing import Any
@@ -37,6 +38,7 @@ from hocket.outputs import ChatGenerationChunk
 __all__ = ["NOTHING", "Listener", "emit", "listener", "listeners", "tell_in_thread"]
 
 _log = logging.getLogger("hocket.callbacks")
+_counting = threading.Lock()
 
 _IGNORED_BY: Mapping[str, str] = {
     "on_llm_start": "ignore_llm",
@@ -313,8 +315,9 @@ def _examine(function: object) -> tuple[bool, bool, bool, bool]:
 
 def _note(handler: BaseCallbackHandler, name: str, error: BaseException) -> None:
     """Count a handler's failure, and log it: the first at WARNING, the rest at DEBUG."""
-    count = getattr(handler, "errors", 0) + 1
-    object.__setattr__(handler, "errors", count)  # also on a handler that is frozen
+    with _counting:
+        count = getattr(handler, "errors", 0) + 1
+        object.__setattr__(handler, "errors", count)  # also on a handler that is frozen
     level = logging.WARNING if count == 1 else logging.DEBUG
     _log.log(level, "%s.%s raised %r; the run goes on", type(handler).__name__, name, error)
 

@@ -56,9 +56,9 @@ class _Registration(NamedTuple):
     unless_given: bool
 
 
-_hooks: list[_Hook] = []
 _changing = threading.Lock()
-_registrations: tuple[_Registration, ...] = ()  # replaced and never changed: every call reads it, in any thread
+_hooks: tuple[_Hook, ...] = ()  # replaced and never changed: every call reads them, in any thread
+_registrations: tuple[_Registration, ...] = ()  # likewise
 _OFF = ("", "0", "false", "False")
 
 current_parent: ContextVar[Any] = ContextVar("hocket_parent", default=None)
@@ -109,8 +109,10 @@ def register_configure_hook(
     """
     if env_var is not None and handle_class is None:
         raise InvalidInput(f"env_var={env_var!r} needs handle_class=..., the class of the handler to make")
-    _hooks[:] = [hook for hook in _hooks if hook.variable is not context_var]
-    _hooks.append(_Hook(context_var, inheritable, handle_class, env_var))
+    global _hooks
+    with _changing:
+        others = (hook for hook in _hooks if hook.variable is not context_var)
+        _hooks = (*others, _Hook(context_var, inheritable, handle_class, env_var))
 
 
 def register_handler(

@@ -36,11 +36,12 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
         from hocket.messages.html import write_table
 
         head = ["model", "input tokens", "output tokens", "total"]
+        counted = [*self.usage_metadata.items()]
         rows = [
             [name, f"{usage['input_tokens']:,}", f"{usage['output_tokens']:,}", f"{usage['total_tokens']:,}"]
-            for name, usage in self.usage_metadata.items()
+            for name, usage in counted
         ]
-        costs = [self._find_cost(name, usage) for name, usage in self.usage_metadata.items()]
+        costs = [self._find_cost(name, usage) for name, usage in counted]
         if costs and None not in costs:
             head.append("cost")
             for row, cost in zip(rows, costs, strict=True):

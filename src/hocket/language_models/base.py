@@ -299,7 +299,8 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
             or held[4] is not fields["ledger"]
         ):
             parts = tuple(fields[name] for name in _PIPELINE_FIELDS)
-            held = fields[PIPELINE] = (*parts, self._compose())
+            made = (*parts, self._compose())
+            held = fields[PIPELINE] = made if held else fields.setdefault(PIPELINE, made)  # the first of two threads
         return cast(Next, held[-1])
 
     @abstractmethod

@@ -43,7 +43,8 @@ class _SharedLedger:
     """Books the attempts of models that have no ledger of their own."""
 
     async def reserve(self, attempt: Attempt) -> Reservation | None:
-        return None if attempt.has_own_ledger or _shared is None else await _shared.reserve(attempt)
+        ledger = _shared  # which another thread may take away
+        return None if attempt.has_own_ledger or ledger is None else await ledger.reserve(attempt)
 
 
 def _find_reservers() -> Sequence[Reserver]:
@@ -51,8 +52,9 @@ def _find_reservers() -> Sequence[Reserver]:
 
 
 def _record_hit(attempt: Attempt, usage: UsageMetadata | None, is_shared: bool) -> None:
-    if _shared is not None and not attempt.has_own_ledger:
-        _shared.record_hit(attempt, usage, is_shared)
+    ledger = _shared
+    if ledger is not None and not attempt.has_own_ledger:
+        ledger.record_hit(attempt, usage, is_shared)
 
 
 _RESERVERS = (_SharedLedger(),)

@@ -181,14 +181,14 @@ class EntryWriter:
 
             async def write(part: Sequence[LedgerEntry] = part) -> None:
                 refused = self._spool.hand_over(part, self._write)
-                self.errors += refused
+                self._count_errors(refused)
 
             try:
                 drive(self._circuit.run(BLOCKING, write))
             except (StoreError, OSError):
                 self._keep(part)
             except Exception:  # nothing may end the thread
-                self.errors += len(part)
+                self._count_errors(len(part))
                 _log.exception("%s: %d entries are lost", self._owner, len(part))
             else:
                 self._restore_spool()
@@ -214,8 +214,12 @@ class EntryWriter:
             self._written += len(batch)
             self._changed.notify_all()
 
+    def _count_errors(self, count: int) -> None:
+        with self._changed:
+            self.errors += count
+
     def _keep(self, batch: Sequence[LedgerEntry]) -> None:
-        self.errors += len(batch)
+        self._count_errors(len(batch))
         try:
             self._spool.add(batch)
         except OSError as error:

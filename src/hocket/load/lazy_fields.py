@@ -69,11 +69,10 @@ class LazyFields:
             held = get_fields(self)
             if self._last_field in held or not held:  # no fields: an instance that is being copied, or unpickled
                 return held
-            others = None
-            if not self._first_fields.issuperset(held):
-                others = self._others(held.copy())
-                if not others.keys().isdisjoint(type(self).__pydantic_fields__):
-                    return held  # it was whole, and somebody deleted a field
+            found = held.copy()  # in one step: another thread may put there what it has made
+            others = None if self._first_fields.issuperset(found) else self._others(found)
+            if others and not others.keys().isdisjoint(type(self).__pydantic_fields__):
+                return held  # it was whole, and somebody deleted a field
             made, given, extra = held.setdefault(ALL_FIELDS, self._make_fields(held))
             if others:
                 made.update(others)

@@ -28,7 +28,7 @@ _HOSTED = re.compile(r"[:-]cloud$")  # Ollama's own servers, which are asked thr
 
 _own: dict[str, Price] = {}
 _patterns: list[tuple[re.Pattern[str], Price]] = []
-_lock = threading.Lock()
+_lock = threading.Lock()  # held for a look, too: what was found before a change is not to be kept after it
 
 
 class PricedModel(NamedTuple):
@@ -85,14 +85,14 @@ def price_of(model: object, provider: str | None = None) -> Price | None:
         the price as of now; None: it is not known. `Price` has no 0 for that.
     """
     names = identify_model(model, provider)
-    is_known, price = _find_stated(*names)
+    is_known, price = _look_up_stated(names)
     return price if is_known else _find_packaged(*names, _minute())
 
 
 async def aprice_of(model: object, provider: str | None = None) -> Price | None:
     """Return what a model costs; where tables have to be loaded first, in a worker thread. See `price_of`."""
     names = identify_model(model, provider)
-    is_known, price = _find_stated(*names)
+    is_known, price = _look_up_stated(names)
     if is_known:
         return price
     if packaged.is_loaded():
@@ -119,6 +119,11 @@ def identify_model(model: object, provider: str | None = None) -> PricedModel:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"{model!r} is neither a model nor the name of one")
     return PricedModel(name.strip(), provider or None)
+
+
+def _look_up_stated(names: PricedModel) -> tuple[bool, Price | None]:
+    with _lock:
+        return _find_stated(*names)
 
 
 @lru_cache(maxsize=1024)

@@ -227,8 +227,8 @@ class RateLimiter(BaseRateLimiter):
     async def _wait(self, mode: Mode, need: Tokens, blocking: bool, within: float | None) -> Asking | None:
         line, latest = self._line, clock.current().now() + (math.inf if within is None else within)
         held = await (line.reserve(mode, need, latest) if blocking else line.try_to_reserve(mode, need))
-        if self._line.replaced is not None:
-            before, self._line.replaced = self._line.replaced, None
+        if (before := self._line.replaced) is not None:
+            self._line.replaced = None
             warn_caller(
                 f"{self!r} was used with {_describe(before)}; from now on {_describe(self._limits)} counts",
                 HocketWarning,

@@ -7,11 +7,12 @@ handler of tokens.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from inspect import isawaitable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, cast
 
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, field_validator
 
 from hocket._pipeline.call import Call, Delivery, Next
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
@@ -86,17 +87,12 @@ class ChatCascade(ModelGroup):
 
     _unkeyed: ClassVar[frozenset[str]] = frozenset({"name"})
 
-    _held: tuple[_Member, ...] | None = PrivateAttr(default=None)
-
     @field_validator("models", mode="before")
     @classmethod
     def _make_models(cls, value: object) -> object:
         if isinstance(value, str) or not isinstance(value, Sequence) or len(cast("Sequence[object]", value)) < 2:
             raise ValueError("models is a list of chat models, or names of some, two at least")
         return tuple(init_chat_model(one) if isinstance(one, str) else one for one in cast("Sequence[object]", value))
-
-    def __getstate__(self) -> Any:
-        return {**super().__getstate__(), "__pydantic_private__": {"_held": None}}
 
     @property
     def _llm_type(self) -> str:
@@ -121,19 +117,13 @@ class ChatCascade(ModelGroup):
         """The names of the models."""
         return [name_member(model) for model in self._members]
 
-    @property
-    def _steps(self) -> tuple[_Member, ...]:
-        if self._held is None:
-            self._held = tuple(_Member(name_member(model), *compose_member(self, model)) for model in self._members)
-        return self._held
-
     def _compose_attempts(self) -> Next:
-        self._held = None
-        ask: Next = self._ask_in_turn
+        members = [_Member(name_member(model), *compose_member(self, model)) for model in self._members]
+        ask: Next = partial(self._ask_in_turn, members)
         return ask if self.max_in_flight is None else with_concurrency_limit(self._places, ask)
 
-    async def _ask_in_turn(self, call: Call) -> Any:
-        *checked, last = self._steps
+    async def _ask_in_turn(self, members: Sequence[_Member], call: Call) -> Any:
+        *checked, last = members
         steps: list[CascadeStep] = []
         for member in checked:
             held = _HeldChunks(call)

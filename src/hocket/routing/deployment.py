@@ -6,6 +6,7 @@ limiter of the deployment, which is asked before each attempt anyway (`hocket.ro
 
 import logging
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -124,6 +125,7 @@ class DeploymentPlace:
     rests: int = 0
     rests_until: float = -math.inf
     reason: str | None = None
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @property
     def window(self) -> float:
@@ -133,11 +135,14 @@ class DeploymentPlace:
     def rest(self, seconds: float, reason: str) -> None:
         """Have it not asked for a while. A shorter rest ends no longer one."""
         now = clock.current().now()
-        if now + seconds > self.rests_until + SOON or self.rests_until <= now:
-            self.reason = reason
+        with self.lock:
+            is_news = now + seconds > self.rests_until + SOON or self.rests_until <= now
+            if is_news:
+                self.reason = reason
+            self.rests_until = max(self.rests_until, now + seconds)
+        if is_news:
             kind = reason.partition(":")[0]  # a server's message may quote what it was asked
             _log.warning("%s rests for %.3g s: %s", self.name, seconds, kind)
-        self.rests_until = max(self.rests_until, now + seconds)
 
     def note_answer(self) -> None:
         """Note that it has answered."""

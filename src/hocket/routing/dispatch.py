@@ -193,7 +193,8 @@ class Dispatcher:
     async def _send(self, place: DeploymentPlace, attempt: Call) -> Any:
         """Make an attempt at a deployment, and note what came of it."""
         began = clock.current().now()
-        place.in_flight += 1
+        with place.lock:
+            place.in_flight += 1
         try:
             result = await place.ask(attempt)
         except LLMError as error:
@@ -201,7 +202,8 @@ class Dispatcher:
             await self._note_failure(place, error)
             raise
         finally:
-            place.in_flight -= 1
+            with place.lock:
+                place.in_flight -= 1
             if attempt.delivery.first_chunk_at is not None:  # it counts, whatever the end: many readers leave early
                 self._note_first_token(place, attempt, attempt.delivery.first_chunk_at - began)
         if attempt.delivery.first_chunk_at is None:
@@ -225,16 +227,17 @@ class Dispatcher:
             place.rest(error.retry_after, reason)
             return
         is_own = isinstance(error, OWN_FAULTS)
-        place.fails += error.retryable or is_own
-        if not (is_own or (error.retryable and place.fails >= (1 if place.rests else self.allowed_fails))):
-            return
-        now = clock.current().now()
-        if all(one is place or one.rests_until > now for one in self.places):
-            return  # the last able one
-        seconds = self.cooldown * min(2**place.rests, MOST_DOUBLED)
-        place.rests += 1
-        place.fails = 0
-        place.rest(seconds, reason)
+        with place.lock:
+            place.fails += error.retryable or is_own
+            if not (is_own or (error.retryable and place.fails >= (1 if place.rests else self.allowed_fails))):
+                return
+            now = clock.current().now()
+            if all(one is place or one.rests_until > now for one in self.places):
+                return  # the last able one
+            seconds = self.cooldown * min(2**place.rests, MOST_DOUBLED)
+            place.rests += 1
+            place.fails = 0
+            place.rest(seconds, reason)
         await place.limiter.apause(seconds, probe=True)
 
     def _set_pause(self, error: Exception) -> Exception:

@@ -4,6 +4,7 @@ Both are asked in tasks of their own, as requests that calls share are: so a los
 up nobody, and each has its own chunks. What the winner has said is handed on by the task of the caller.
 """
 
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -51,20 +52,23 @@ class HedgeTimer:
         self._seen: list[float] = []
         self._count = 0
         self._delay: float | None = None
+        self._lock = threading.Lock()
 
     def note_call(self) -> None:
         """Note that a call begins."""
-        self._saved = min(MOST_SAVED, self._saved + self._share)
+        with self._lock:
+            self._saved = min(MOST_SAVED, self._saved + self._share)
 
     def note_first_token(self, seconds: float) -> None:
         """Note after how many seconds a deployment has begun to answer."""
-        if len(self._seen) < WINDOW:
-            self._seen.append(seconds)
-        else:
-            self._seen[self._count % WINDOW] = seconds
-        self._count += 1
-        if self._count == FEWEST or (self._count > FEWEST and self._count % EVERY == 0):
-            self._delay = 2 * sorted(self._seen)[int(0.9 * len(self._seen))]
+        with self._lock:
+            if len(self._seen) < WINDOW:
+                self._seen.append(seconds)
+            else:
+                self._seen[self._count % WINDOW] = seconds
+            self._count += 1
+            if self._count == FEWEST or (self._count > FEWEST and self._count % EVERY == 0):
+                self._delay = 2 * sorted(self._seen)[int(0.9 * len(self._seen))]
 
     @property
     def delay(self) -> float | None:
@@ -73,10 +77,10 @@ class HedgeTimer:
 
     def take(self) -> bool:
         """Take one of the hedges that are left; return whether there was one."""
-        if self._saved < 1:
-            return False
-        self._saved -= 1
-        return True
+        with self._lock:
+            is_left = self._saved >= 1
+            self._saved -= is_left
+        return is_left
 
     def give_back(self) -> None:
         """Take back a hedge that was not made."""

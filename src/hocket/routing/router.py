@@ -4,8 +4,9 @@ What all deployments can is what the router can. Which of them is asked, and whi
 """
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from pydantic import Field, PrivateAttr, field_validator
 
@@ -23,10 +24,9 @@ from hocket.routing.dispatch import Dispatcher
 from hocket.routing.gate import Gate
 from hocket.routing.group import ModelGroup, compose_member
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["ChatRouter"]
+
+_making = threading.RLock()  # two threads that ask first share what stands; a member may have a router in it
 
 
 class ChatRouter(ModelGroup):
@@ -146,18 +146,19 @@ class ChatRouter(ModelGroup):
 
     @property
     def _dispatcher(self) -> Dispatcher:
-        if self._standing is None:
-            self._standing = Dispatcher(
-                str(self.name),
-                tuple(self._make_places()),
-                self.by,
-                self.affinity,
-                self.cooldown,
-                self.allowed_fails,
-                self.hedge,
-                math.inf if self.longest_wait is None else self.longest_wait,
-            )
-        return self._standing
+        with _making:
+            if self._standing is None:
+                self._standing = Dispatcher(
+                    str(self.name),
+                    tuple(self._make_places()),
+                    self.by,
+                    self.affinity,
+                    self.cooldown,
+                    self.allowed_fails,
+                    self.hedge,
+                    math.inf if self.longest_wait is None else self.longest_wait,
+                )
+            return self._standing
 
     def _make_places(self) -> list[DeploymentPlace]:
         places: list[DeploymentPlace] = []

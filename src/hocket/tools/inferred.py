@@ -1,6 +1,7 @@
 """A schema inferred from a function's signature: a pydantic model, as in LangChain, built when it is first needed."""
 
 import inspect
+import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any, ClassVar, Unpack, get_args, get_origin
 
@@ -32,14 +33,17 @@ _TAKEN = frozenset(dir(BaseModel))
 _kept: Memo[list[tuple[tuple[str, str | None], type[BaseModel]]]] = Memo()
 """For each function the name and the docstring of the schema that was made last, and the schema."""
 
+_making = threading.RLock()
+
 
 def infer_schema(model_name: str, func: Callable[..., object]) -> type[BaseModel]:
     """Do as `create_schema_from_function`, once for a function, as long as it lives, under its name and docstring."""
-    kept = _kept.get(func, list[tuple[tuple[str, str | None], type[BaseModel]]])
     key = model_name, func.__doc__
-    if not kept or kept[0][0] != key:
-        kept[:] = [(key, create_schema_from_function(model_name, func))]
-    return kept[0][1]
+    with _making:
+        kept = _kept.get(func, list[tuple[tuple[str, str | None], type[BaseModel]]])
+        if not kept or kept[0][0] != key:
+            kept[:] = [(key, create_schema_from_function(model_name, func))]
+        return kept[0][1]
 
 
 def create_schema_from_function(

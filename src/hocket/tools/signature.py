@@ -105,7 +105,7 @@ class Memo(Generic[T]):
             return make()
         held = self._held.get(key)
         if held is None:
-            held = self._held[key] = make()
+            held = self._held.setdefault(key, make())  # the same for two threads that are the first
         return held
 
 
