@@ -1,5 +1,6 @@
 """A thread that does small jobs for tasks."""
 
+import contextvars
 import gc
 import os
 import subprocess
@@ -10,6 +11,7 @@ import weakref
 import anyio
 import pytest
 
+from hocket._runtime.own_thread import make_thread
 from hocket._runtime.worker import Worker
 
 PATIENCE = 60.0
@@ -87,6 +89,7 @@ def test_it_serves_several_loops() -> None:
 
 FORK = """
 import anyio, os, threading
+from hocket._runtime.own_thread import make_thread
 from hocket._runtime.worker import Worker
 
 worker = Worker("test")
@@ -106,3 +109,14 @@ assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_has_a_thread_of_its_own() -> None:
     subprocess.run([sys.executable, "-c", FORK], check=True, timeout=120)
+
+
+def test_a_thread_of_our_own_begins_with_nothing_of_its_first_caller() -> None:
+    """Not on a free-threaded Python either, where other threads take the context of whoever starts them."""
+    mark, seen = contextvars.ContextVar("mark", default="none"), list[object]()
+    mark.set("the first caller's")
+    thread = make_thread("ours", lambda *given: seen.extend([*given, mark.get(), threading.current_thread().name]), 1)
+    thread.start()
+    thread.join()
+    assert seen == [1, "none", "ours"]
+    assert thread.daemon

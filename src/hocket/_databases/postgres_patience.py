@@ -18,6 +18,7 @@ import psycopg
 from psycopg.abc import PQGen
 
 from hocket._databases.postgres import Connection, ConnectionPool
+from hocket._runtime.own_thread import make_thread
 
 __all__ = ["ImpatientPool"]
 
@@ -55,7 +56,7 @@ class ImpatientPool(ConnectionPool):
         with self._starting:
             if self._making is None or time.monotonic() - self._making.began > HOPELESS:
                 self._making = _Attempt()
-                threading.Thread(target=self._make, args=(self._making,), name="hocket connecting", daemon=True).start()
+                make_thread("hocket connecting", self._make, self._making).start()
             return self._making
 
     def _make(self, attempt: "_Attempt") -> None:

@@ -256,6 +256,8 @@ class Stream(AsyncClosing, Generic[T]):
         await self._channel.stop(closed=True)
 
     def __del__(self) -> None:
+        if call_soon is None:  # pyright: ignore[reportUnnecessaryComparison]  # without a GIL the process's end takes names away
+            return
         channel = self._channel
         if channel.task is not None and not channel.over:
             call_soon(channel.task.token, channel.leave)
@@ -377,6 +379,8 @@ class SyncStream(Closing, Generic[T]):
                 self._source.close()
 
     def __del__(self) -> None:
+        if _Stepped is None:  # pyright: ignore[reportUnnecessaryComparison]  # as in `Stream`
+            return
         # A remote one is left to the `Stream` inside, which waits for nobody: who collects garbage may hold any lock.
         if isinstance(self._source, _Stepped) and not self._over:
             if is_here():  # and an async handler has to be told here, for which this thread would wait

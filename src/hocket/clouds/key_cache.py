@@ -24,6 +24,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime import clock
 from hocket._runtime.detached import call_soon, spawn
 from hocket._runtime.fork import after_fork
+from hocket._runtime.own_thread import make_thread
 from hocket.errors import AuthenticationError
 
 __all__ = ["FOR_GOOD", "FOR_NOW", "FoundKey", "get_key", "reject_key"]
@@ -177,7 +178,7 @@ def _begin(
     if inspect.iscoroutinefunction(fetch):
         spawn(await_it)
     else:
-        threading.Thread(target=do_it, name="hocket key", daemon=True).start()
+        make_thread("hocket key", do_it).start()
 
 
 def _end(entry: _Entry, flight: "Future[FoundKey[T]]", found: FoundKey[T] | None, error: BaseException | None) -> None:
