@@ -1,6 +1,7 @@
 """Threads that begin at once, and take turns as often as Python lets them."""
 
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,6 +11,9 @@ from hocket.testing.conformance.threads import run_in_threads
 T = TypeVar("T")
 
 THREADS = 8
+
+KEEPS_CLASSES = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info < (3, 14)
+"""Whether this Python keeps every class for good, as the free-threaded 3.13 does once there is a second thread."""
 
 
 def race(work: Callable[[int], T], threads: int = THREADS) -> list[T]:

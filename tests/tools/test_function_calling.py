@@ -24,6 +24,7 @@ from hocket.tools import (
     convert_to_openai_tools,
     tool,
 )
+from tests.kit.threads import KEEPS_CLASSES
 
 PARAMETERS = {
     "type": "object",
@@ -310,6 +311,7 @@ def test_a_docstring_without_the_library(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "description" not in made["parameters"]["properties"]["city"]
 
 
+@pytest.mark.skipif(KEEPS_CLASSES, reason="this Python keeps every class")
 def test_what_is_remembered_does_not_keep_anything_alive() -> None:
     """A function, and a class, are forgotten with their last user."""
 
