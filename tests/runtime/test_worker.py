@@ -11,7 +11,7 @@ import weakref
 import anyio
 import pytest
 
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket._runtime.worker import Worker
 
 PATIENCE = 60.0
@@ -89,7 +89,7 @@ def test_it_serves_several_loops() -> None:
 
 FORK = """
 import anyio, os, threading
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket._runtime.worker import Worker
 
 worker = Worker("test")
@@ -115,8 +115,7 @@ def test_a_thread_of_our_own_begins_with_nothing_of_its_first_caller() -> None:
     """Not on a free-threaded Python either, where other threads take the context of whoever starts them."""
     mark, seen = contextvars.ContextVar("mark", default="none"), list[object]()
     mark.set("the first caller's")
-    thread = make_thread("ours", lambda *given: seen.extend([*given, mark.get(), threading.current_thread().name]), 1)
-    thread.start()
+    thread = start_thread("ours", lambda *given: seen.extend([*given, mark.get(), threading.current_thread().name]), 1)
     thread.join()
     assert seen == [1, "none", "ours"]
     assert thread.daemon

@@ -18,7 +18,7 @@ import psycopg
 from psycopg.abc import PQGen
 
 from hocket._databases.postgres import Connection, ConnectionPool
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 
 __all__ = ["ImpatientPool"]
 
@@ -56,7 +56,7 @@ class ImpatientPool(ConnectionPool):
         with self._starting:
             if self._making is None or time.monotonic() - self._making.began > HOPELESS:
                 self._making = _Attempt()
-                make_thread("hocket connecting", self._make, self._making).start()
+                start_thread("hocket connecting", self._make, self._making)
             return self._making
 
     def _make(self, attempt: "_Attempt") -> None:

@@ -19,7 +19,7 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.observe import check_total
 from hocket._runtime import clock
 from hocket._runtime.detached import spawn
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket.caches import BaseCache, Claim
 from hocket.outputs import Generation
 
@@ -163,5 +163,5 @@ def _renew_in_thread(claim: Claim, interval: float) -> Callable[[], object]:
             with contextlib.suppress(Exception):
                 stands = claim.renew()
 
-    make_thread("hocket claim", renew).start()
+    start_thread("hocket claim", renew)
     return is_over.set

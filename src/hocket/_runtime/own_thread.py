@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable
 from typing import TypeVarTuple
 
-__all__ = ["make_thread"]
+__all__ = ["start_thread"]
 
 Args = TypeVarTuple("Args")
 
 
-def make_thread(name: str, target: Callable[[*Args], object], *args: *Args) -> threading.Thread:
-    """Return a daemon thread, to be started, that calls ``target(*args)`` in a context with nothing in it."""
-    run = contextvars.Context().run
-    return threading.Thread(target=run, args=(target, *args), name=name, daemon=True)
+def start_thread(name: str, target: Callable[[*Args], object], *args: *Args) -> threading.Thread:
+    """Start a daemon thread that calls ``target(*args)`` in a context with nothing in it, and return it."""
+    thread = threading.Thread(target=contextvars.Context().run, args=(target, *args), name=name, daemon=True)
+    thread.start()
+    return thread

@@ -20,7 +20,7 @@ import anyio
 from hocket._runtime.callers import warn_caller
 from hocket._runtime.cancellation import is_in_trio, running_asyncio_loop
 from hocket._runtime.fork import after_fork, leave_to_parent
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def _start() -> "BlockingPortal":
                     ready.set()
                     await portal.sleep_until_stopped()
 
-            _thread = make_thread("hocket", anyio.run, main)
-            _thread.start()
+            _thread = start_thread("hocket", anyio.run, main)
             ready.wait()
             _portal = made[0]
         return _portal

@@ -18,7 +18,7 @@ from anyio.lowlevel import current_token
 
 from hocket._runtime.detached import call_soon
 from hocket._runtime.fork import after_fork
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 
 if TYPE_CHECKING:
     import asyncio
@@ -112,9 +112,7 @@ class Worker:
     def _start(self) -> None:
         with self._starting:
             if self._thread is None:
-                thread = make_thread(self.name, _work, self._jobs)
-                thread.start()
-                self._thread = thread
+                self._thread = start_thread(self.name, _work, self._jobs)
                 weakref.finalize(self, self._jobs.put, None)
 
 

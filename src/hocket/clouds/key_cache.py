@@ -24,7 +24,7 @@ from anyio.lowlevel import current_token
 from hocket._runtime import clock
 from hocket._runtime.detached import call_soon, spawn
 from hocket._runtime.fork import after_fork
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket.errors import AuthenticationError
 
 __all__ = ["FOR_GOOD", "FOR_NOW", "FoundKey", "get_key", "reject_key"]
@@ -178,7 +178,7 @@ def _begin(
     if inspect.iscoroutinefunction(fetch):
         spawn(await_it)
     else:
-        make_thread("hocket key", do_it).start()
+        start_thread("hocket key", do_it)
 
 
 def _end(entry: _Entry, flight: "Future[FoundKey[T]]", found: FoundKey[T] | None, error: BaseException | None) -> None:

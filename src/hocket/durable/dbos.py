@@ -26,7 +26,7 @@ from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, _dbos, error a
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket._secrets import redact
 from hocket.durable.database import RunDatabase, close_with
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
@@ -245,8 +245,7 @@ class DBOSEngine(Engine):
             self._leave()
             raise
         self._is_over.clear()
-        self._sweeper = make_thread("hocket-durable", self._look_again)
-        self._sweeper.start()
+        self._sweeper = start_thread("hocket-durable", self._look_again)
 
     def _leave(self) -> None:
         global _working

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 from hocket._databases.circuit import Circuit
 from hocket._runtime import clock
 from hocket._runtime.mode import BLOCKING, Mode, drive
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket._runtime.wait_queue import Waiter
 from hocket.errors import StoreError, StoreUnavailable
 from hocket.rate_limiters.asking import Asking, ReservedTurn
@@ -174,8 +174,7 @@ class SharedLine(Line):
     def _step(self) -> None:
         """Have the thread settle and serve."""
         if self._thread is None:
-            self._thread = make_thread("hocket rate limiter", self._work)
-            self._thread.start()
+            self._thread = start_thread("hocket rate limiter", self._work)
         self._news.put(None)
 
     def _pause(self, refusal: Grant) -> float:

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from hocket._runtime.fork import after_fork
-from hocket._runtime.own_thread import make_thread
+from hocket._runtime.own_thread import start_thread
 from hocket.errors import ContextLengthExceeded, LocalModelError, MissingDependency
 from hocket.providers.local.weights import find_weights
 
@@ -97,9 +97,7 @@ class LocalEngine:
         self._jobs.put(job)
         with self._idle:
             if len(self._workers) < SLOTS:
-                worker = make_thread("hocket local model", self._work)
-                self._workers.append(worker)
-                worker.start()
+                self._workers.append(start_thread("hocket local model", self._work))
 
     def _work(self) -> None:
         while True:
