@@ -283,4 +283,4 @@ def __dir__() -> list[str]:
     import sys
 
     own, later = vars(sys.modules[__name__]), {name for names in _ROOMS.values() for name in names.split()}
-    return sorted((own.keys() - later) | {*__all__})  # not `globals()`: that is a room
+    return sorted(({*own} - later) | {*__all__})  # not `globals()`: that is a room

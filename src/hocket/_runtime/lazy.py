@@ -76,7 +76,7 @@ def loader(package: str, offers: Mapping[str, str], explain: Callable[[str], str
 
     def show() -> list[str]:
         own = vars(sys.modules[package])
-        return sorted((own.keys() - homes.keys()) | {*own.get("__all__", ())})
+        return sorted(({*own} - homes.keys()) | {*own.get("__all__", ())})
 
     def load(name: str) -> Any:
         home = homes.get(name)
