@@ -84,7 +84,8 @@ class HedgeTimer:
 
     def give_back(self) -> None:
         """Take back a hedge that was not made."""
-        self._saved += 1
+        with self._lock:
+            self._saved += 1
 
 
 class Race:
