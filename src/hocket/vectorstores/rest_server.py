@@ -1,12 +1,11 @@
-"""A Chroma server's API, version 2, over hocket's own HTTP: one database of it, no SDK.
+"""A server of vectors that is asked by REST, over hocket's own HTTP, no SDK.
 
 What writes is sent once. Failures become the errors of vector stores, without the secrets of the
 URL and the headers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
-from urllib.parse import quote
 
 import anyio
 from pydantic import SecretStr
@@ -22,7 +21,7 @@ from hocket.http.exchange import send
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import find_secrets
 
-__all__ = ["ChromaServer", "NotThere"]
+__all__ = ["NotThere", "RESTServer"]
 
 PATIENCE: Final = 60.0
 """Seconds that a request may take."""
@@ -39,35 +38,46 @@ MAX_REPLY: Final = 2**28
 LARGE: Final = 2**18
 """Bytes of JSON that are read and written in a worker thread."""
 
-Method = Literal["GET", "POST", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class NotThere(Exception):
     """The collection that was asked for is not there, or no longer."""
 
 
-class ChromaServer:
-    """One database of a server.
+class RESTServer:
+    """A server.
 
     Args:
-        url: of the server.
-        tenant, database: which one.
+        url: of it.
+        base: the path that all requests have before their own: ``/api/v2``.
         headers: for each request.
         owner: which store it serves, as errors show it.
+        read_refusal: returns what the JSON of a refusal says; a LookupError or TypeError: it is not this server's.
+        key_hint: where a key is given, for the error of one that is missing.
 
     Raises:
         InvalidInput: the URL is none of http or https.
     """
 
     def __init__(
-        self, url: str, tenant: str, database: str, headers: Mapping[str, str | SecretStr] | None, owner: str
+        self,
+        url: str,
+        base: str,
+        headers: Mapping[str, str | SecretStr],
+        owner: str,
+        *,
+        read_refusal: Callable[[Any], object],
+        key_hint: str,
     ) -> None:
         bare, authorization = split_user(url.rstrip("/"))
         parse_url(bare)
         user = {} if authorization is None else {"authorization": SecretStr(authorization)}
-        self._headers = wrap_secrets({**user, **{name.lower(): value for name, value in (headers or {}).items()}})
-        self._url = f"{bare}/api/v2/tenants/{quote(tenant, safe='')}/databases/{quote(database, safe='')}"
+        self._headers = wrap_secrets({**user, **{name.lower(): value for name, value in headers.items()}})
+        self._url = bare + base
         self._owner = owner
+        self._read_refusal = read_refusal
+        self._key_hint = key_hint
         self._settings = ClientSettings()
 
     async def read(self, path: str, body: Mapping[str, object]) -> Any:
@@ -85,7 +95,7 @@ class ChromaServer:
 
         Args:
             method: of HTTP.
-            path: below the database.
+            path: below the base.
             body: data; None: there is none.
             tries: how often it is sent at most, while the server says that it has failed (500).
 
@@ -136,18 +146,20 @@ class ChromaServer:
         return kind(f"{self._owner}: {redact(text, self._secrets())}")
 
     def _refuse(self, reply: HTTPReply) -> Exception:
-        """Return the error that a reply stands for. Chroma says ``{"error": "NotFoundError", "message": ...}``."""
+        """Return the error that a reply stands for."""
         secrets = self._secrets()
         try:
-            message = redact(str(from_json(reply.content)["message"]), secrets)
-        except (ValueError, TypeError, KeyError):  # what is in between speaks otherwise
-            message = read_error_body(reply.content, secrets).text
+            message, is_own = redact(str(self._read_refusal(from_json(reply.content))), secrets), True
+        except (ValueError, TypeError, LookupError):  # what is in between speaks otherwise
+            message, is_own = read_error_body(reply.content, secrets).text, False
         text = f"{self._owner}: the server says {reply.status}: {message}"
         match reply.status:
-            case 404:
+            case 404 if is_own:  # else there may be no such server at this address, which is no empty store
                 return NotThere(text)
             case 401 | 403:
-                return VectorStoreError(f"{text}; is there a key in headers={{'x-chroma-token': ...}}?")
+                return VectorStoreError(f"{text}; is there a key in {self._key_hint}?")
+            case 413:
+                return VectorStoreError(f"{text}; add fewer documents at a time")
             case 429 | 500 | 502 | 503 | 504:
                 return VectorStoreUnavailable(text)
             case _:
