@@ -21,7 +21,7 @@ from hocket.vectorstores.chroma_filters import RESERVED, Where, list_facts, writ
 from hocket.vectorstores.filters import Condition
 from hocket.vectorstores.rest_server import RESTServer
 from hocket.vectorstores.rows import Row
-from hocket.vectorstores.served import Collection, Found, Record, ServedVectorStore
+from hocket.vectorstores.served import Candidates, Collection, ServedDocument, ServedVectorStore
 
 __all__ = ["ChromaVectorStore"]
 
@@ -104,14 +104,14 @@ class _ChromaCollection:
     async def drop(self) -> None:
         await self._server.request("DELETE", f"/collections/{self._collection}")
 
-    async def write(self, collection: Collection, records: Sequence[Record]) -> None:
+    async def write(self, collection: Collection, records: Sequence[ServedDocument]) -> None:
         body = await ASYNC.call_sync(_encode, records)
         await self._server.request("POST", f"{collection.path}/upsert", body)
 
     async def remove(self, collection: Collection, ids: Sequence[str]) -> None:
         await self._server.request("POST", f"{collection.path}/delete", {"ids": ids})
 
-    async def search(self, collection: Collection, row: Row, count: int, condition: Condition | None) -> Found:
+    async def search(self, collection: Collection, row: Row, count: int, condition: Condition | None) -> Candidates:
         body = {
             "query_embeddings": [row.tolist()],
             "include": ["documents", "metadatas", "embeddings", "distances"],
@@ -121,22 +121,22 @@ class _ChromaCollection:
         reply = await self._server.read(f"{collection.path}/query", body)
         only = {name: reply[name][0] for name in ("ids", "documents", "embeddings", "metadatas")}
         farthest = max((one or 0.0 for one in reply["distances"][0]), default=0.0)
-        return Found(await ASYNC.call_sync(_list_records, only), len(only["ids"]) < count, 1 - farthest)
+        return Candidates(await ASYNC.call_sync(_list_records, only), len(only["ids"]) < count, 1 - farthest)
 
-    async def read_ids(self, collection: Collection, ids: Sequence[str]) -> list[Record]:
+    async def read_ids(self, collection: Collection, ids: Sequence[str]) -> list[ServedDocument]:
         return await self._get(collection, {"ids": ids, "include": ["documents", "metadatas"]})
 
-    async def read_hashes(self, collection: Collection, hashes: Sequence[str]) -> list[Record]:
+    async def read_hashes(self, collection: Collection, hashes: Sequence[str]) -> list[ServedDocument]:
         where = {_HASH: {"$in": hashes}}
         return await self._get(collection, {"where": where, "include": ["embeddings", "metadatas"]})
 
-    async def read_matching(self, collection: Collection, condition: Condition | None) -> list[Record]:
+    async def read_matching(self, collection: Collection, condition: Condition | None) -> list[ServedDocument]:
         return await self._get(collection, {"include": ["metadatas"], **_limit(condition)})
 
     async def aclose(self) -> None:
         await self._server.aclose()
 
-    async def _get(self, collection: Collection, body: Mapping[str, object]) -> list[Record]:
+    async def _get(self, collection: Collection, body: Mapping[str, object]) -> list[ServedDocument]:
         reply = await self._server.read(f"{collection.path}/get", body)
         return await ASYNC.call_sync(_list_records, reply)
 
@@ -151,7 +151,7 @@ def _limit(condition: Condition | None) -> dict[str, Where]:
     return {} if where is None else {"where": where}
 
 
-def _encode(records: Sequence[Record]) -> dict[str, object]:
+def _encode(records: Sequence[ServedDocument]) -> dict[str, object]:
     """Return the documents as Chroma keeps them."""
     return {
         "ids": [record.id for record in records],
@@ -169,7 +169,7 @@ def _encode(records: Sequence[Record]) -> dict[str, object]:
     }
 
 
-def _list_records(reply: Mapping[str, Any]) -> list[Record]:
+def _list_records(reply: Mapping[str, Any]) -> list[ServedDocument]:
     """Return the documents of a reply.
 
     Of a document that is deleted while Chroma looks for it, it names the id, and has nothing else left.
@@ -178,7 +178,7 @@ def _list_records(reply: Mapping[str, Any]) -> list[Record]:
     texts, vectors = reply.get("documents") or [""] * count, reply.get("embeddings") or [()] * count
     rows = zip(reply["ids"], texts, reply["metadatas"], vectors, strict=True)
     return [
-        Record(id, content, json.loads(facts[_METADATA]), facts[_ORDER], facts[_HASH], vector)
+        ServedDocument(id, content, json.loads(facts[_METADATA]), facts[_ORDER], facts[_HASH], vector)
         for id, content, facts, vector in rows
         if None not in (content, facts, vector)
     ]

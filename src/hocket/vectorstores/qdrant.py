@@ -24,11 +24,11 @@ from hocket.embeddings import Embeddings
 from hocket.errors import InvalidInput, VectorStoreError
 from hocket.errors.hints import explain_arguments
 from hocket.vectorstores.filters import Condition, Filter
-from hocket.vectorstores.qdrant_filters import FACTS, NUMBERS, list_facts, list_numbers, write_filter
+from hocket.vectorstores.qdrant_filters import FACTS, NUMBERS, list_numbers, write_clause, write_facts
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rest_server import NotThere, RESTServer
 from hocket.vectorstores.rows import Row
-from hocket.vectorstores.served import Collection, Found, Record, ServedVectorStore
+from hocket.vectorstores.served import Candidates, Collection, ServedDocument, ServedVectorStore
 from hocket.vectorstores.words import split_query, split_words
 
 __all__ = ["QdrantVectorStore"]
@@ -65,12 +65,12 @@ class QdrantVectorStore(ServedVectorStore):
         exact: whether searches compare with every vector.
 
     Raises, from every verb:
-        VectorStoreUnavailable: the server cannot be reached, or takes too long.
-        VectorStoreError: it refuses, or the collection is somebody else's.
-        EmbeddingMismatch: the collection holds vectors of another model: take another collection, or delete it.
+        VectorStoreUnavailable: the server is away or busy, or takes more than a minute.
+        VectorStoreError: it refuses, or somebody else has made the collection.
+        EmbeddingMismatch: the collection is of another model: take another one, or delete it.
     """
 
-    @explain_arguments(collection_name="collection", host="url", embedding_function="embedding", embeddings="embedding")
+    @explain_arguments(client="url", host="url", collection_name="collection", embeddings="embedding")
     def __init__(
         self,
         url: str,
@@ -102,7 +102,7 @@ class QdrantVectorStore(ServedVectorStore):
         """Return the documents that have words of ``query``, best first by BM25."""
         words = split_query(query)
 
-        async def ask(collection: Collection, count: int, condition: Condition | None) -> Found:
+        async def ask(collection: Collection, count: int, condition: Condition | None) -> Candidates:
             return await self._collection.search_words(collection, words, count, condition)
 
         return await self._find_best(ask, lambda record: record.score, k, filter) if words else []
@@ -148,7 +148,7 @@ class _QdrantCollection:
     async def drop(self) -> None:
         await self._server.request("DELETE", self._path)
 
-    async def write(self, collection: Collection, records: Sequence[Record]) -> None:
+    async def write(self, collection: Collection, records: Sequence[ServedDocument]) -> None:
         points = await ASYNC.call_sync(lambda: [_encode(record) for record in records])
         await self._server.request("PUT", f"{self._path}/points?wait=true", {"points": points})
 
@@ -156,29 +156,29 @@ class _QdrantCollection:
         body = {"points": [_make_point_id(one) for one in ids]}
         await self._server.request("POST", f"{self._path}/points/delete?wait=true", body)
 
-    async def search(self, collection: Collection, row: Row, count: int, condition: Condition | None) -> Found:
+    async def search(self, collection: Collection, row: Row, count: int, condition: Condition | None) -> Candidates:
         records = await self._query({"query": row.tolist(), "using": _MEANING, **self._params}, count, condition)
-        return Found(records, len(records) < count, min((one.score for one in records), default=0.0))
+        return Candidates(records, len(records) < count, min((one.score for one in records), default=0.0))
 
     async def search_words(
         self, collection: Collection, words: Sequence[str], count: int, condition: Condition | None
-    ) -> Found:
+    ) -> Candidates:
         """Return the documents that have some of the words. Many may be as good, and are not looked for."""
         numbers = sorted(set(map(_number_word, words)))
         query = {"indices": numbers, "values": [1.0] * len(numbers)}
         records = await self._query({"query": query, "using": _WORDS}, count, condition)
-        return Found(records, len(records) < count, -math.inf)
+        return Candidates(records, len(records) < count, -math.inf)
 
-    async def read_ids(self, collection: Collection, ids: Sequence[str]) -> list[Record]:
+    async def read_ids(self, collection: Collection, ids: Sequence[str]) -> list[ServedDocument]:
         body = {"ids": [_make_point_id(one) for one in ids], "with_payload": True}
         reply = await self._server.read(f"{self._path}/points", body)
         return await ASYNC.call_sync(_list_records, reply["result"])
 
-    async def read_hashes(self, collection: Collection, hashes: Sequence[str]) -> list[Record]:
+    async def read_hashes(self, collection: Collection, hashes: Sequence[str]) -> list[ServedDocument]:
         wanted = {"must": [{"key": "hash", "match": {"any": hashes}}]}
         return await self._scroll({"filter": wanted, "with_vector": [_MEANING]})
 
-    async def read_matching(self, collection: Collection, condition: Condition | None) -> list[Record]:
+    async def read_matching(self, collection: Collection, condition: Condition | None) -> list[ServedDocument]:
         return await self._scroll(_limit(condition))
 
     async def aclose(self) -> None:
@@ -193,14 +193,16 @@ class _QdrantCollection:
         vectors: Mapping[str, Any] = found["config"]["params"]["vectors"]
         return Collection(self._path, marks, vectors[_MEANING]["size"] if _MEANING in vectors else None)
 
-    async def _query(self, asked: Mapping[str, object], count: int, condition: Condition | None) -> list[Record]:
+    async def _query(
+        self, asked: Mapping[str, object], count: int, condition: Condition | None
+    ) -> list[ServedDocument]:
         body = {**asked, **_limit(condition), "limit": count, "with_payload": True, "with_vector": [_MEANING]}
         reply = await self._server.read(f"{self._path}/points/query", body)
         return await ASYNC.call_sync(_list_records, reply["result"]["points"])
 
-    async def _scroll(self, asked: Mapping[str, object]) -> list[Record]:
+    async def _scroll(self, asked: Mapping[str, object]) -> list[ServedDocument]:
         """Return all documents of a list, without their texts."""
-        found: list[Record] = []
+        found: list[ServedDocument] = []
         start: dict[str, object] = {}
         while True:
             body = {**asked, **start, "limit": _PAGE, "with_payload": {"exclude": ["page_content", FACTS, NUMBERS]}}
@@ -222,10 +224,10 @@ def _number_word(word: str) -> int:
 
 def _limit(condition: Condition | None) -> dict[str, object]:
     """Return what tells Qdrant which documents are candidates."""
-    return {} if condition is None else {"filter": {"must": [write_filter(condition)]}}
+    return {} if condition is None else {"filter": {"must": [write_clause(condition)]}}
 
 
-def _encode(record: Record) -> dict[str, object]:
+def _encode(record: ServedDocument) -> dict[str, object]:
     """Return a document as Qdrant keeps it."""
     return {
         "id": _make_point_id(record.id),
@@ -236,7 +238,7 @@ def _encode(record: Record) -> dict[str, object]:
             "metadata": json.dumps(record.metadata, ensure_ascii=False),
             "order": record.order,
             "hash": record.hash,
-            FACTS: list_facts(record.metadata),
+            FACTS: write_facts(record.metadata),
             NUMBERS: list_numbers(record.metadata),
         },
     }
@@ -250,9 +252,9 @@ def _weigh_words(text: str) -> dict[str, object]:
     return {_WORDS: {"indices": list(counts), "values": weights}} if counts else {}
 
 
-def _list_records(points: Sequence[Mapping[str, Any]]) -> list[Record]:
+def _list_records(points: Sequence[Mapping[str, Any]]) -> list[ServedDocument]:
     return [
-        Record(
+        ServedDocument(
             facts["id"],
             facts.get("page_content", ""),
             json.loads(facts["metadata"]),

@@ -1,9 +1,9 @@
 """Filters for a Qdrant server, and what it has to know of a document to act by them.
 
 Qdrant's own conditions take a key for a path, and a list for each of its values; they know no equal floats, and no order of
-texts. So it is told facts: a text for each key, and one for each key with its value, which two documents share where they are
-equal, and nowhere else. One index over them serves any key. Numbers are kept beside them, as floats, to which a large one is
-rounded; for the order of texts there is nothing.
+texts. So it is told facts: a text for each key, and one for each key with its value, which two documents share where they
+are equal, and nowhere else. One index over them serves any key. Numbers are kept beside them, as floats, to which a large
+one is rounded; for the order of texts there is nothing.
 
 What cannot be said exactly is said too widely, or, where it is negated, too narrowly: no document that matches is left out.
 """
@@ -26,16 +26,16 @@ from hocket.vectorstores.filters import (
     find_kind,
 )
 
-__all__ = ["FACTS", "NUMBERS", "Clause", "list_facts", "list_numbers", "write_filter"]
+__all__ = ["FACTS", "NUMBERS", "QdrantCondition", "list_numbers", "write_clause", "write_facts"]
 
-Clause: TypeAlias = dict[str, Any]
+QdrantCondition: TypeAlias = dict[str, Any]
 """A condition of Qdrant's."""
 
 FACTS: Final = "facts"
 NUMBERS: Final = "numbers"
 
-_NOTHING: Final[Clause] = {"has_id": []}
-_EVERYTHING: Final[Clause] = {"must_not": [_NOTHING]}
+_NOTHING: Final[QdrantCondition] = {"has_id": []}
+_EVERYTHING: Final[QdrantCondition] = {"must_not": [_NOTHING]}
 
 _LONGEST: Final = 100
 """Characters of a fact; of a longer one its hash is kept."""
@@ -44,7 +44,7 @@ _WIDE: Final[dict[Order, str]] = {"$gt": "gte", "$gte": "gte", "$lt": "lte", "$l
 _NARROW: Final[dict[Order, str]] = {"$gt": "gt", "$gte": "gt", "$lt": "lt", "$lte": "lt"}
 
 
-def list_facts(metadata: Mapping[str, object]) -> list[str]:
+def write_facts(metadata: Mapping[str, object]) -> list[str]:
     """Return what some metadata are equal to."""
     equal = [_write_fact(key, value) for key, value in metadata.items() if find_kind(value) != "other"]
     return [*map(_write_fact, metadata), *equal]
@@ -59,7 +59,7 @@ def list_numbers(metadata: Mapping[str, object]) -> list[dict[str, str | float]]
     ]
 
 
-def write_filter(condition: Condition, *, is_wide: bool = True) -> Clause:
+def write_clause(condition: Condition, *, is_wide: bool = True) -> QdrantCondition:
     """Return a condition of Qdrant's.
 
     Args:
@@ -78,21 +78,21 @@ def write_filter(condition: Condition, *, is_wide: bool = True) -> Clause:
         case Exists(key):
             return _match([_write_fact(key)])
         case All(parts):
-            return {"must": [write_filter(part, is_wide=is_wide) for part in parts]} if parts else _EVERYTHING
+            return {"must": [write_clause(part, is_wide=is_wide) for part in parts]} if parts else _EVERYTHING
         case Some(parts):
             return {"should": _write_alternatives(parts, is_wide)} if parts else _NOTHING
         case Negation(part):
-            return {"must_not": [write_filter(part, is_wide=not is_wide)]}
+            return {"must_not": [write_clause(part, is_wide=not is_wide)]}
 
 
-def _write_alternatives(parts: Sequence[Condition], is_wide: bool) -> list[Clause]:
+def _write_alternatives(parts: Sequence[Condition], is_wide: bool) -> list[QdrantCondition]:
     """Return conditions of which one has to hold: those of ``$in``, which may be thousands, as one."""
     equal = [_write_fact(one.key, one.value) for one in parts if isinstance(one, Compare) and one.order == "$eq"]
     others = [one for one in parts if not (isinstance(one, Compare) and one.order == "$eq")]
-    return [*([_match(equal)] if equal else []), *(write_filter(one, is_wide=is_wide) for one in others)]
+    return [*([_match(equal)] if equal else []), *(write_clause(one, is_wide=is_wide) for one in others)]
 
 
-def _match(facts: Sequence[str]) -> Clause:
+def _match(facts: Sequence[str]) -> QdrantCondition:
     return {"key": FACTS, "match": {"any": facts}}
 
 

@@ -25,7 +25,7 @@ from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rest_server import NotThere
 from hocket.vectorstores.rows import Row, clip_cosine, normalize
 
-__all__ = ["Collection", "CollectionDriver", "Found", "Record", "ServedVectorStore", "make_marks"]
+__all__ = ["Candidates", "Collection", "CollectionDriver", "ServedDocument", "ServedVectorStore", "make_marks"]
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Collection(NamedTuple):
     size: int | None
 
 
-class Record(NamedTuple):
+class ServedDocument(NamedTuple):
     """A document as a server keeps it; what was not asked for is empty.
 
     Attributes:
@@ -79,7 +79,7 @@ class Record(NamedTuple):
     score: float = 0.0
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """What a search found.
 
     Attributes:
@@ -88,7 +88,7 @@ class Found(NamedTuple):
         least: the score that others may have at most.
     """
 
-    records: Sequence[Record]
+    records: Sequence[ServedDocument]
     is_all: bool
     least: float
 
@@ -111,7 +111,7 @@ class CollectionDriver(Protocol):
         """Delete the collection."""
         ...
 
-    async def write(self, collection: Collection, records: Sequence[Record]) -> None:
+    async def write(self, collection: Collection, records: Sequence[ServedDocument]) -> None:
         """Store documents, in one request."""
         ...
 
@@ -119,19 +119,19 @@ class CollectionDriver(Protocol):
         """Delete documents."""
         ...
 
-    async def search(self, collection: Collection, row: Row, count: int, condition: Condition | None) -> Found:
+    async def search(self, collection: Collection, row: Row, count: int, condition: Condition | None) -> Candidates:
         """Return the nearest, with their vectors. All that meet the condition are candidates; others may be among them."""
         ...
 
-    async def read_ids(self, collection: Collection, ids: Sequence[str]) -> Sequence[Record]:
+    async def read_ids(self, collection: Collection, ids: Sequence[str]) -> Sequence[ServedDocument]:
         """Return the documents with these ids, those that are there."""
         ...
 
-    async def read_hashes(self, collection: Collection, hashes: Sequence[str]) -> Sequence[Record]:
+    async def read_hashes(self, collection: Collection, hashes: Sequence[str]) -> Sequence[ServedDocument]:
         """Return the documents with these hashes, with their vectors; no text."""
         ...
 
-    async def read_matching(self, collection: Collection, condition: Condition | None) -> Sequence[Record]:
+    async def read_matching(self, collection: Collection, condition: Condition | None) -> Sequence[ServedDocument]:
         """Return the documents that meet a condition; others may be among them; no text."""
         ...
 
@@ -160,10 +160,10 @@ class ServedVectorStore(VectorStore):
     async def aadd_vectors(self, documents: Sequence[Document], vectors: Sequence[Sequence[float]]) -> None:
         """Store documents with their vectors."""
 
-        def encode() -> list[Record]:
+        def encode() -> list[ServedDocument]:
             first = _take_numbers(len(documents))
             return [
-                Record(
+                ServedDocument(
                     str(document.id),
                     document.page_content,
                     document.metadata,
@@ -189,7 +189,7 @@ class ServedVectorStore(VectorStore):
         """Return the nearest documents."""
         row = normalize(vector)
 
-        async def ask(collection: Collection, count: int, condition: Condition | None) -> Found:
+        async def ask(collection: Collection, count: int, condition: Condition | None) -> Candidates:
             if collection.size is not None:
                 check_size(len(row), collection.size, self._owner)
             return await self._driver.search(collection, row, count, condition)
@@ -251,8 +251,8 @@ class ServedVectorStore(VectorStore):
 
     async def _find_best(
         self,
-        ask: Callable[[Collection, int, Condition | None], Awaitable[Found]],
-        measure: Callable[[Record], float],
+        ask: Callable[[Collection, int, Condition | None], Awaitable[Candidates]],
+        measure: Callable[[ServedDocument], float],
         k: int,
         filter: Filter | None,
     ) -> list[Match]:
@@ -338,11 +338,13 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _make_document(record: Record) -> Document:
+def _make_document(record: ServedDocument) -> Document:
     return Document(record.content, metadata=record.metadata, id=record.id)
 
 
-def _rank(records: Sequence[Record], condition: Condition | None, measure: Callable[[Record], float]) -> list[Match]:
+def _rank(
+    records: Sequence[ServedDocument], condition: Condition | None, measure: Callable[[ServedDocument], float]
+) -> list[Match]:
     """Return the records that meet a condition, best first; equal ones in the order in which they were added."""
     holds = compile_condition(condition or All(()))
     met = sorted((-measure(one), one.order, place) for place, one in enumerate(records) if holds(one.metadata))
