@@ -6,9 +6,11 @@ number than the last one is new, and what is gone is known by comparing numbers,
 
 import os
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from hocket.vectorstores.columns import Columns, join_masks
+from hocket.vectorstores.filters import Condition
 from hocket.vectorstores.matrix import make_rows
 from hocket.vectorstores.rows import Row, Rows
 
@@ -22,25 +24,28 @@ class RowsView(NamedTuple):
         numbers: of the documents, by place.
         rows: their vectors, by place; more may come behind.
         alive: a byte for each place: 0 for a document that is gone.
+        columns: of their metadata, by place.
     """
 
     numbers: "array[int]"
     rows: Rows
     alive: bytes
+    columns: Columns
 
-    def search(self, row: Row, k: int, wanted: Iterable[int] | None) -> list[tuple[int, float, Row]]:
-        """Return number, score and vector of the nearest documents, best first.
+    def limit(self, condition: Condition, read: Callable[[str, Sequence[int]], Iterable[object]]) -> "RowsView":
+        """Return a view of those that meet a condition.
 
         Args:
-            row: to compare with.
-            k: documents at most.
-            wanted: the numbers of those that may be found; None: all.
+            condition: on their metadata.
+            read: returns what the documents with these numbers have under a key.
         """
-        alive = self.alive
-        if wanted is not None:
-            among = set(wanted)
-            alive = bytes(one and number in among for one, number in zip(alive, self.numbers, strict=False))
-        found = self.rows.search(row, k, alive)
+        count = len(self.alive)
+        met = self.columns.find(condition, count, lambda key, start: read(key, self.numbers[start:count]))
+        return self._replace(alive=join_masks([self.alive, met]))
+
+    def search(self, row: Row, k: int) -> list[tuple[int, float, Row]]:
+        """Return number, score and vector of the ``k`` nearest documents, best first."""
+        found = self.rows.search(row, k, self.alive)
         return [(self.numbers[place], score, self.rows.read(place)) for place, score in found]
 
 
@@ -51,19 +56,21 @@ class CachedRows:
         size: numbers in a vector.
         changes: how often a vector was changed that was there.
         removals: how often documents were deleted, as far as it knows.
+        room: for so many vectors at first.
 
     Attributes:
         last: the greatest number in it.
         removals: see above.
     """
 
-    def __init__(self, size: int, changes: int, removals: int) -> None:
+    def __init__(self, size: int, changes: int, removals: int, room: int) -> None:
         self.last: int = 0
         self.removals: int = removals
         self._made_for = (os.getpid(), size, changes)
         self._numbers: array[int] = array("q")
         self._alive = bytearray()
-        self._rows = make_rows(size)
+        self._rows = make_rows(size, room)
+        self._columns = Columns()
 
     def fits(self, size: int, changes: int) -> bool:
         """Whether it can be brought up to date; else it is built anew: vectors in it have changed, it is a parent
@@ -86,4 +93,4 @@ class CachedRows:
 
     def view(self) -> RowsView:
         """Return what a search works on."""
-        return RowsView(self._numbers, self._rows, bytes(self._alive))
+        return RowsView(self._numbers, self._rows, bytes(self._alive), self._columns)

@@ -232,6 +232,16 @@ def compile_condition(condition: Condition) -> Callable[[Mapping[str, object]], 
             return lambda metadata: find_kind(found := metadata.get(key, ...)) == kind and compare(found, value)
         case Exists(key):
             return lambda metadata: key in metadata
+        case Some((Compare(key, "$eq"), _, *_) as parts) if all(
+            isinstance(one, Compare) and (one.key, one.order) == (key, "$eq") for one in parts
+        ):  # ``$in``, whose list may be long
+            wanted = {(find_kind(one.value), one.value) for one in parts if isinstance(one, Compare)}
+
+            def is_among(metadata: Mapping[str, object]) -> bool:
+                kind = find_kind(found := metadata.get(key, ...))
+                return kind != "other" and (kind, found) in wanted
+
+            return is_among
         case All(parts) | Some(parts):
             holds, enough = [compile_condition(part) for part in parts], isinstance(condition, Some)
             if len(holds) == 1:

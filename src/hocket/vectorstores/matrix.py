@@ -11,13 +11,13 @@ from hocket.vectorstores.rows import Row, Rows, clip_cosine
 __all__ = ["PlainRows", "make_rows"]
 
 
-def make_rows(size: int) -> Rows:
-    """Return an empty collection of vectors of ``size`` numbers."""
+def make_rows(size: int, room: int = 0) -> Rows:
+    """Return an empty collection of vectors of ``size`` numbers, with room for some."""
     try:
         from hocket.vectorstores.numpy_rows import NumpyRows  # numpy takes a tenth of a second to load
     except ImportError:
         return PlainRows()
-    return NumpyRows(size)
+    return NumpyRows(size, room)
 
 
 class PlainRows:

@@ -2,8 +2,8 @@
 
 Beside the vectors it knows which documents have which words, and scores them by BM25, as SQLite's FTS5 counts it. A word
 counts more the fewer documents have it, and less for each further time that it is in one; long documents have to have it
-more often. A store in memory and one in SQLite so find the same, in the same order, with the same scores. Documents have
-numbers and never change; the index follows the growing list of them, and is built when words are first searched for. A
+more often. A store in memory and one in SQLite so find the same, with the same scores but for some millionths. Documents
+have numbers and never change; the index follows the growing list of them, and is built when words are first searched for. A
 search begins with the rarest word, and looks a common one up in the documents that it has found already, as soon as no
 other can be among the best.
 """
@@ -24,7 +24,8 @@ from hocket.embeddings import Embeddings
 from hocket.errors.hints import explain_arguments
 from hocket.messages.pieces import copy_containers
 from hocket.vectorstores.base import VectorStore
-from hocket.vectorstores.filters import Condition, Filter, check_size, compile_condition, parse_filter
+from hocket.vectorstores.columns import MISSING, Columns, join_masks
+from hocket.vectorstores.filters import Condition, Filter, check_size, parse_filter
 from hocket.vectorstores.matrix import make_rows
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import Row, Rows, normalize
@@ -72,10 +73,8 @@ class InMemoryVectorStore(VectorStore):
         def search() -> list[Match]:
             row = normalize(vector)
             with self._lock:
-                table, alive = self._table, bytearray(self._table.alive)
-            if filter is not None:
-                table.keep(alive, condition)
-            return table.search(row, k, bytes(alive))
+                table, alive = self._table, bytes(self._table.alive)
+            return table.search(row, k, alive if filter is None else table.keep(alive, condition))
 
         return await ASYNC.call_sync(search)
 
@@ -86,10 +85,8 @@ class InMemoryVectorStore(VectorStore):
         def search() -> list[Match]:
             with self._lock:
                 table, alive = self._table, bytes(self._table.alive)
-            wanted = bytearray(alive)
-            if filter is not None:
-                table.keep(wanted, condition)
-            return table.search_words(words, k, alive, bytes(wanted))
+            wanted = alive if filter is None else table.keep(alive, condition)
+            return table.search_words(words, k, alive, wanted)
 
         return await ASYNC.call_sync(search)
 
@@ -123,10 +120,9 @@ class InMemoryVectorStore(VectorStore):
 
         def list_ids() -> list[str]:
             with self._lock:
-                table, alive = self._table, bytearray(self._table.alive)
-            if filter is not None:
-                table.keep(alive, condition)
-            return [str(document.id) for document, one in zip(table.documents, alive, strict=False) if one]
+                table, alive = self._table, bytes(self._table.alive)
+            wanted = alive if filter is None else table.keep(alive, condition)
+            return [str(document.id) for document, one in zip(table.documents, wanted, strict=False) if one]
 
         return await ASYNC.call_sync(list_ids)
 
@@ -140,6 +136,7 @@ class _Table:
         numbers: of the documents that are alive, by id.
         texts: a number for each text.
         rows: their vectors; None: there has been none yet.
+        columns: of their metadata.
         words: of the documents.
     """
 
@@ -149,6 +146,7 @@ class _Table:
         self.numbers: dict[str, int] = {}
         self.texts: dict[str, int] = {}
         self.rows: Rows | None = None
+        self.columns = Columns()
         self.words = WordIndex()
         self._size = 0
 
@@ -192,10 +190,13 @@ class _Table:
             made.append([self.documents[number] for number in numbers], rows)
         return made
 
-    def keep(self, alive: bytearray, condition: Condition) -> None:
-        """Set the bytes of documents to 0 that do not match."""
-        holds = compile_condition(condition)
-        alive[:] = bytes(one and holds(document.metadata) for one, document in zip(alive, self.documents, strict=False))
+    def keep(self, alive: bytes, condition: Condition) -> bytes:
+        """Return ``alive``, with 0 for documents that do not match."""
+
+        def read(key: str, start: int) -> list[object]:
+            return [document.metadata.get(key, MISSING) for document in self.documents[start : len(alive)]]
+
+        return join_masks([alive, self.columns.find(condition, len(alive), read)])
 
     def search(self, row: Row, k: int, alive: bytes) -> list[Match]:
         """Return the nearest documents of those that are alive.

@@ -20,10 +20,15 @@ _FEW = 8
 
 
 class NumpyRows:
-    """Vectors of one size. The matrix grows by half of itself at least, so that to append is cheap."""
+    """Vectors of one size. The matrix grows by half of itself at least, so that to append is cheap.
 
-    def __init__(self, size: int) -> None:
-        self._matrix: NDArray[np.float32] = np.empty((0, size), np.float32)
+    Args:
+        size: numbers in a vector.
+        room: for so many vectors at first.
+    """
+
+    def __init__(self, size: int, room: int = 0) -> None:
+        self._matrix: NDArray[np.float32] = np.empty((room, size), np.float32)
         self._count = 0
 
     def append(self, rows: Iterable[Row]) -> None:

@@ -12,6 +12,7 @@ Filters are SQLite's SQL, over metadata that are a JSON text: `json_each` gives 
 Values are bound as JSON, too: SQLite then reads numbers on both sides alike.
 """
 
+import functools
 import json
 import os
 import re
@@ -193,15 +194,16 @@ class SQLiteVectorStore(VectorStore):
 
     async def asearch_vector(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> list[Match]:
         """Return the nearest documents."""
-        clause = None if filter is None else _write(filter)
+        condition = None if filter is None else parse_filter(filter)
 
         def search() -> list[Match]:
             row = normalize(vector)
             while True:
                 with self._open() as connection, snapshot(connection):
                     view = self._follow(connection, len(row))
-                    wanted = self._tables.list_numbers(connection, clause) if clause else None
-                found = view.search(row, k, wanted) if view else []
+                    if view is not None and condition is not None:
+                        view = view.limit(condition, functools.partial(self._tables.list_values, connection))
+                found = view.search(row, k) if view else []
                 with self._open() as connection:
                     documents = self._tables.read_documents(connection, "number", [number for number, *_ in found])
                 if len(documents) == len(found):  # else some were deleted meanwhile
@@ -213,7 +215,8 @@ class SQLiteVectorStore(VectorStore):
 
     async def asearch_words(self, query: str, k: int, filter: Filter | None = None) -> list[Match]:
         """Return the documents that have words of ``query``, best first by BM25."""
-        clause, words, model = _write(filter), split_query(query), self.embeddings.model_id
+        clause = None if filter is None else _write(filter)
+        words, model = split_query(query), self.embeddings.model_id
 
         def search(connection: sqlite3.Connection) -> list[Match]:
             self._tables.check_model(self._tables.read_state(connection), model)
@@ -296,7 +299,7 @@ class SQLiteVectorStore(VectorStore):
         check_size(size, state.size, repr(self))
         cache = self._cache
         if cache is None or not cache.fits(state.size, state.changes):
-            cache = CachedRows(state.size, state.changes, state.removals)
+            cache = CachedRows(state.size, state.changes, state.removals, tables.count_documents(connection))
         if cache.last < state.last:
             for numbers, rows in tables.load_rows(connection, cache.last, model, state.size):
                 cache.append(numbers, rows)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from hocket.documents import Document
 from hocket.errors import EmbeddingMismatch, VectorStoreError
+from hocket.vectorstores.columns import MISSING
 from hocket.vectorstores.filter_sql import Clause
 from hocket.vectorstores.filters import check_size
 from hocket.vectorstores.ranking import Match
@@ -28,6 +29,9 @@ __all__ = ["CollectionState", "SQLiteTables", "StoredRow", "pack_document"]
 
 _FORMAT = 1
 _CHUNK = 2_000
+
+_READ: dict[str, object] = {"true": True, "false": False, "array": [], "object": {}}
+"""Values of JSON that SQLite gives as something else."""
 
 _SCHEMA = """
     CREATE TABLE IF NOT EXISTS vector_collections (
@@ -237,11 +241,30 @@ class SQLiteTables:
         while found := cursor.fetchmany(_CHUNK):
             yield [number for number, _ in found], [self._unpack(vector, size) for _, vector in found]
 
-    def list_numbers(self, connection: sqlite3.Connection, clause: Clause | None = None) -> list[int]:
-        """Return the numbers of the documents that match, in no order."""
-        where = f" WHERE {clause.text}" if clause else ""
-        sql = f"SELECT number FROM {self._name} d{where}"
-        return [number for (number,) in connection.execute(sql, clause.values if clause else ())]
+    def count_documents(self, connection: sqlite3.Connection) -> int:
+        """Return how many documents there are."""
+        count: int = connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0]
+        return count
+
+    def list_numbers(self, connection: sqlite3.Connection) -> list[int]:
+        """Return the numbers of the documents, in no order."""
+        return [number for (number,) in connection.execute(f"SELECT number FROM {self._name}")]
+
+    def list_values(self, connection: sqlite3.Connection, key: str, numbers: Sequence[int]) -> list[object]:
+        """Return what documents have under a key of their metadata.
+
+        Args:
+            connection: to read by.
+            key: of the metadata.
+            numbers: of the documents, growing; those that are gone have nothing.
+        """
+        sql = (
+            f"SELECT number, type, value FROM {self._name} d, json_each(d.metadata) j"
+            " WHERE j.key = ? AND number BETWEEN ? AND ?"
+        )
+        rows = connection.execute(sql, (key, numbers[0], numbers[-1]))
+        found = {number: _READ.get(type, value) for number, type, value in rows}
+        return [found.get(number, MISSING) for number in numbers]
 
     def list_ids(self, connection: sqlite3.Connection, clause: Clause) -> list[str]:
         """Return the ids of the documents that match, in the order in which they were added."""
@@ -255,24 +278,39 @@ class SQLiteTables:
         return [self._make_document(*row) for row in rows if row is not None]
 
     def search_words(
-        self, connection: sqlite3.Connection, words: Sequence[str], k: int, clause: Clause, model: str
+        self, connection: sqlite3.Connection, words: Sequence[str], k: int, clause: Clause | None, model: str
     ) -> list[Match]:
-        """Return the documents that have some of the words, with their scores and vectors, best first."""
+        """Return the documents that have some of the words, with their scores and vectors, best first.
+
+        A word that most documents have counts a millionth. It is left out where the others find enough, since SQLite
+        weighs each document that has one of the words.
+        """
+        there = self.count_documents(connection)
+        count = f"SELECT count(*) FROM {self._name}__words WHERE {self._name}__words MATCH ?"
+        rare = [word for word in words if 2 * connection.execute(count, (f'"{word}"',)).fetchone()[0] <= there]
+        found = self._rank_words(connection, rare, k, clause, model) if rare else []
+        if len(found) == k or len(rare) == len(words):
+            return found
+        return self._rank_words(connection, words, k, clause, model)
+
+    # -- inside
+
+    def _rank_words(
+        self, connection: sqlite3.Connection, words: Sequence[str], k: int, clause: Clause | None, model: str
+    ) -> list[Match]:
         name = self._name
+        limit = f"JOIN {name} d ON d.number = {name}__words.rowid WHERE {clause.text} AND" if clause else "WHERE"
         best = (
-            f"SELECT d.number, bm25({name}__words) AS score"
-            f" FROM {name}__words JOIN {name} d ON d.number = {name}__words.rowid"
-            f" WHERE {name}__words MATCH ? AND {clause.text} ORDER BY score, d.number LIMIT ?"
+            f"SELECT {name}__words.rowid AS number, bm25({name}__words) AS score FROM {name}__words"
+            f" {limit} {name}__words MATCH ? ORDER BY score, {name}__words.rowid LIMIT ?"
         )
         sql = (
             f"SELECT id, content, metadata, -score, vector FROM ({best}) b JOIN {name} d ON d.number = b.number"
             f" LEFT JOIN {name}__vectors v ON v.hash = d.hash AND v.model = ? ORDER BY score, d.number"
         )
         asked = " OR ".join(f'"{word}"' for word in words)
-        rows = connection.execute(sql, (asked, *clause.values, k, model))
+        rows = connection.execute(sql, (*(clause.values if clause else ()), asked, k, model))
         return [Match(self._make_document(*row[:3]), row[3], self._unpack(row[4])) for row in rows]
-
-    # -- inside
 
     def _write_model(self, connection: sqlite3.Connection, model: str | None, size: int | None) -> None:
         sql = (
