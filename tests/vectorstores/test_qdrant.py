@@ -78,7 +78,11 @@ async def test_a_collection_of_somebody_else_is_left_alone(qdrant_url: str) -> N
     name = f"test-{uuid4().hex}"
     await _ask(f"{qdrant_url}/collections/{name}", {"vectors": {"size": 8, "distance": "Cosine"}})
     store = QdrantVectorStore(qdrant_url, Model(), collection=name)
-    for asked in (lambda: store.aadd_documents(make_documents(1)), lambda: store.asimilarity_search("text")):
+    for asked in (
+        lambda: store.aadd_documents(make_documents(1)),
+        lambda: store.aadd_vectors(make_documents(1), [[1.0] * 8]),
+        lambda: store.asimilarity_search("text"),
+    ):
         with pytest.raises(VectorStoreError, match="hocket has not made this collection"):
             await asked()
     assert (await _ask(f"{qdrant_url}/collections/{name}"))["payload_schema"] == {}

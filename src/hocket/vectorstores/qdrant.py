@@ -13,6 +13,7 @@ import uuid
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -21,12 +22,12 @@ from pydantic import SecretStr
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact_url
 from hocket.embeddings import Embeddings
-from hocket.errors import InvalidInput, VectorStoreError
+from hocket.errors import InvalidInput
 from hocket.errors.hints import explain_arguments
 from hocket.vectorstores.filters import Condition, Filter
 from hocket.vectorstores.qdrant_filters import FACTS, NUMBERS, list_numbers, write_clause, write_facts
 from hocket.vectorstores.ranking import Match
-from hocket.vectorstores.rest_server import NotThere, RESTServer
+from hocket.vectorstores.rest_server import AlreadyThere, NotThere, RESTServer
 from hocket.vectorstores.rows import Row
 from hocket.vectorstores.served import Candidates, Collection, ServedDocument, ServedVectorStore
 from hocket.vectorstores.words import split_query, split_words
@@ -130,20 +131,15 @@ class _QdrantCollection:
         try:
             found = await self._read_collection()
         except NotThere:
-            failure: VectorStoreError | None = None
-            try:
+            with suppress(AlreadyThere):  # another one has made it meanwhile
                 await self._server.request("PUT", self._path, body)
-            except VectorStoreError as error:  # another one may have made it meanwhile
-                failure = error
-            try:
-                found = await self._read_collection()
-            except NotThere:
-                raise failure or VectorStoreError(f"{self._path} was made, and is not there") from None
-        for field, kind in _INDEXES.items():
+            found = await self._read_collection()
+        collection = self._parse(found)
+        for field, kind in _INDEXES.items() if collection.marks == marks else ():
             if field not in found["payload_schema"]:
                 asked = {"field_name": field, "field_schema": kind}
                 await self._server.request("PUT", f"{self._path}/index?wait=true", asked)
-        return self._parse(found)
+        return collection
 
     async def drop(self) -> None:
         await self._server.request("DELETE", self._path)

@@ -21,7 +21,7 @@ from hocket.http.exchange import send
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import find_secrets
 
-__all__ = ["NotThere", "RESTServer"]
+__all__ = ["AlreadyThere", "NotThere", "RESTServer"]
 
 PATIENCE: Final = 60.0
 """Seconds that a request may take."""
@@ -43,6 +43,10 @@ Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 class NotThere(Exception):
     """The collection that was asked for is not there, or no longer."""
+
+
+class AlreadyThere(VectorStoreError):
+    """The collection that was to be made is there."""
 
 
 class RESTServer:
@@ -100,7 +104,7 @@ class RESTServer:
             tries: how often it is sent at most, while the server says that it has failed (500).
 
         Raises:
-            NotThere: the server does not have what it names.
+            NotThere, AlreadyThere: the server does not have what it names, or has it.
             VectorStoreUnavailable: no connection, no answer in time, or the server is busy or broken.
             VectorStoreError: the server refuses.
         """
@@ -156,6 +160,8 @@ class RESTServer:
         match reply.status:
             case 404 if is_own:  # else there may be no such server at this address, which is no empty store
                 return NotThere(text)
+            case 409 if is_own:
+                return AlreadyThere(text)
             case 401 | 403:
                 return VectorStoreError(f"{text}; is there a key in {self._key_hint}?")
             case 413:
