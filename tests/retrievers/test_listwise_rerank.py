@@ -76,7 +76,7 @@ async def test_nothing_to_order_asks_nobody() -> None:
 
 async def test_a_runnable_of_ones_own() -> None:
     """It returns a ranking, or is at fault."""
-    with pytest.raises(InvalidHook, match="returned list; it returns a Ranking"):
+    with pytest.raises(InvalidHook, match="returned list; it returns a DocumentOrder"):
         await LLMListwiseRerank(RunnableLambda(lambda _: [1])).acompress_documents(FOUND, "?")
     with pytest.raises(InvalidInput, match="top_n is 0"):
         LLMListwiseRerank(RunnableLambda(str), top_n=0)

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from hocket.retrievers.cross_encoder_rerank import CrossEncoderReranker
     from hocket.retrievers.ensemble import EnsembleRetriever
     from hocket.retrievers.extractor import EXTRACTION_PROMPT as EXTRACTION_PROMPT, LLMChainExtractor
-    from hocket.retrievers.listwise_rerank import LISTWISE_PROMPT as LISTWISE_PROMPT, LLMListwiseRerank
+    from hocket.retrievers.listwise_rerank import (
+        LISTWISE_PROMPT as LISTWISE_PROMPT,
+        DocumentOrder as DocumentOrder,
+        LLMListwiseRerank,
+    )
     from hocket.retrievers.multi_query import MULTI_QUERY_PROMPT as MULTI_QUERY_PROMPT, MultiQueryRetriever
     from hocket.retrievers.parent_document import ParentDocumentRetriever
     from hocket.tools.from_retriever import create_retriever_tool
@@ -23,7 +27,7 @@ _LATER = {
     "cross_encoder_rerank": "CrossEncoderReranker",
     "ensemble": "EnsembleRetriever",
     "extractor": "EXTRACTION_PROMPT LLMChainExtractor",
-    "listwise_rerank": "LISTWISE_PROMPT LLMListwiseRerank",
+    "listwise_rerank": "LISTWISE_PROMPT DocumentOrder LLMListwiseRerank",
     "multi_query": "MULTI_QUERY_PROMPT MultiQueryRetriever",
     "parent_document": "ParentDocumentRetriever",
 }

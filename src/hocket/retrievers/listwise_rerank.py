@@ -18,7 +18,7 @@ from hocket.language_models import BaseChatModel
 from hocket.prompts import BasePromptTemplate, ChatPromptTemplate
 from hocket.runnables.base import Runnable
 
-__all__ = ["LISTWISE_PROMPT", "LLMListwiseRerank", "Ranking"]
+__all__ = ["LISTWISE_PROMPT", "DocumentOrder", "LLMListwiseRerank"]
 
 _log = logging.getLogger("hocket.retrievers")
 
@@ -39,7 +39,7 @@ LISTWISE_PROMPT = ChatPromptTemplate.from_messages(
 """The prompt for the model. Variables: ``question`` and ``context``, the numbered documents."""
 
 
-class Ranking(BaseModel):
+class DocumentOrder(BaseModel):
     """An order of documents."""
 
     ranking: list[int] = Field(description="The numbers of the documents, the most helpful one first.")
@@ -57,26 +57,26 @@ class LLMListwiseRerank(BaseDocumentCompressor):
     order stays, and the log ``hocket.retrievers`` has a warning.
 
     Args:
-        reranker: a runnable from ``{"question": ..., "context": ...}`` to a `Ranking`. `from_llm` makes one.
+        reranker: a runnable from ``{"question": ..., "context": ...}`` to a `DocumentOrder`. `from_llm` makes one.
         top_n: documents at most.
 
     Raises:
         InvalidInput: ``top_n`` is no whole number above 0.
 
     Raises, from the verbs, what the model raises, and:
-        InvalidHook: the reranker returned no `Ranking`.
+        InvalidHook: the reranker returned something else.
     """
 
-    def __init__(self, reranker: Runnable[dict[str, Any], Any], top_n: int = 3) -> None:
+    def __init__(self, reranker: Runnable[dict[str, str], DocumentOrder], top_n: int = 3) -> None:
         if top_n < 1:
             raise InvalidInput(f"top_n is {top_n!r}; it is a whole number above 0")
-        self.reranker: Runnable[dict[str, Any], Any] = reranker
+        self.reranker: Runnable[dict[str, str], DocumentOrder] = reranker
         self.top_n: int = top_n
 
     @classmethod
     def from_llm(cls, llm: BaseChatModel, *, prompt: BasePromptTemplate[Any] = LISTWISE_PROMPT, top_n: int = 3) -> Self:
         """Return a reranker that asks a chat model."""
-        return cls(prompt | llm.with_structured_output(Ranking), top_n)
+        return cls(prompt | llm.with_structured_output(DocumentOrder), top_n)
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks = None
@@ -94,8 +94,8 @@ class LLMListwiseRerank(BaseDocumentCompressor):
         except OutputParserException as error:
             _log.warning("the order of %d documents stays: the model's answer is none: %s", len(documents), error)
         else:
-            if not isinstance(answer, Ranking):
-                raise InvalidHook(f"the reranker returned {type(answer).__name__}; it returns a Ranking")
+            if not isinstance(answer, DocumentOrder):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+                raise InvalidHook(f"the reranker returned {type(answer).__name__}; it returns a DocumentOrder")
             named = [number - 1 for number in answer.ranking if 0 < number <= len(documents)]
             places = list(dict.fromkeys([*named, *places]))
         return [documents[place] for place in places[: self.top_n]]
