@@ -1,7 +1,8 @@
 """Documents put in order by a chat model that sees all of them at once.
 
-The local cross-encoders are on no package registry with a licence and a word on how they were measured; a chat model is
-there already where answers are made. It is asked once, for numbers alone, which cost little and are easily checked.
+No small cross-encoder that runs in this process is to be had as a package, with a licence and a word on how it was measured;
+a chat model is there already where answers are made. It is asked once, for numbers alone: they cost little, and whether they
+are an order is easily seen.
 """
 
 import json
