@@ -30,7 +30,7 @@ def pgvector_url() -> Iterator[str]:
 
 def _install(name: str, *packages: str) -> Path:
     quiet = ["--quiet", "--disable-pip-version-check", "--retries", "0", "--timeout", "20"]
-    pip = [sys.executable, "-m", "pip", "install", *quiet]
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", *quiet]
     try:
         return install(name, lambda folder: [[*pip, "--target", str(folder), *packages]])
     except pytest.skip.Exception as reason:
@@ -40,7 +40,7 @@ def _install(name: str, *packages: str) -> Path:
 @pytest.fixture(scope="session")
 def chroma_url() -> Iterator[str]:
     """The URL of a Chroma server."""
-    with start_chroma(_install(PACKAGE.replace("==", "-"), "--no-deps", PACKAGE)) as url:
+    with start_chroma(_install(PACKAGE.replace("==", "-"), PACKAGE)) as url:
         yield url
 
 

@@ -23,7 +23,15 @@ from urllib.parse import urlsplit
 
 __all__ = ["KEY", "PACKAGES", "start_qdrant"]
 
-PACKAGES = ["qdrant-client==1.20.0", "qdrant-edge-py==0.9.0"]
+PACKAGES = [
+    "grpcio==1.85.3",
+    "portalocker==4.4.2",
+    "protobuf==7.36.2",
+    "qdrant-client==1.20.0",
+    "qdrant-edge-py==0.9.0",
+]
+"""What is installed; the others that the client needs are here already."""
+
 KEY = "canary-q5d1"
 """The key that the server wants, of collections whose names begin with ``locked``."""
 

@@ -24,11 +24,11 @@ class NumpyRows:
 
     Args:
         size: numbers in a vector.
-        room: for so many vectors at first.
+        room: for so many vectors at first, and a quarter more, so that the next one moves none of them.
     """
 
     def __init__(self, size: int, room: int = 0) -> None:
-        self._matrix: NDArray[np.float32] = np.empty((room, size), np.float32)
+        self._matrix: NDArray[np.float32] = np.empty((room + room // 4, size), np.float32)
         self._count = 0
 
     def append(self, rows: Iterable[Row]) -> None:
