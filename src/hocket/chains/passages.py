@@ -21,7 +21,7 @@ __all__ = ["Passage", "check_documents", "describe_source", "number_passages", "
 
 _MAX_LINE = 200
 _MARK_LENGTH = 8
-_PLACES = ("page", "row", "title")
+_PLACES = ("page", "slide", "part", "sheet", "row", "title")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Passage:
 def describe_source(document: Document) -> str:
     """Return where a document comes from, in words: the name of its file, or its address, and the place in it.
 
-    Out of its metadata: ``source``, and ``page``, ``row`` or ``title``. One line of at most 200 characters.
+    Out of its metadata: ``source``, and ``page``, ``slide``, ``part``, ``sheet`` and ``row``, or ``title``. One line of at
+    most 200 characters.
     """
     facts = document.metadata
     source = facts.get("source")
@@ -56,7 +57,8 @@ def describe_source(document: Document) -> str:
         value: object = facts.get(name)
         if isinstance(value, str | int) and str(value).strip():
             parts.append(f"“{value}”" if name == "title" else f"{name} {value}")
-            break
+            if name != "sheet":
+                break
     return clean_line(", ".join(parts), _MAX_LINE)
 
 

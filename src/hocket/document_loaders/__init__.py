@@ -11,6 +11,7 @@ from hocket.document_loaders.json_records import JSONLoader
 from hocket.document_loaders.opening import open_documents
 from hocket.document_loaders.pdf import PyPDFLoader
 from hocket.document_loaders.text import MarkdownLoader, TextLoader
+from hocket.document_loaders.web import WebBaseLoader
 
 __all__ = [
     "BaseBlobParser",
@@ -27,5 +28,6 @@ __all__ = [
     "NotionDirectoryLoader",
     "PyPDFLoader",
     "TextLoader",
+    "WebBaseLoader",
     "open_documents",
 ]

@@ -16,7 +16,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink, Stream, SyncStream
 from hocket.documents import Document
 
-__all__ = ["BaseLoader", "StreamLoader"]
+__all__ = ["AHEAD", "BaseLoader", "StreamLoader", "read_in_threads"]
 
 AHEAD = 4  # documents that wait for the reader of a stream: each may be a whole file
 BATCH = 64  # documents that one visit to a worker thread reads at most,
@@ -47,7 +47,7 @@ class BaseLoader(EitherVerb):
         pull. Reading happens in worker threads, which cannot be stopped: a document that is being read is waited for, five
         seconds at most.
         """
-        return Stream(functools.partial(_read_in_threads, self.lazy_load), bound=AHEAD)
+        return Stream(functools.partial(read_in_threads, self.lazy_load), bound=AHEAD)
 
     async def aload(self) -> list[Document]:
         """Load all documents at once."""
@@ -86,7 +86,8 @@ async def _aclose(documents: AsyncIterator[Document]) -> None:
         await ASYNC.finish_within_grace(cast("_Closable", documents).aclose())
 
 
-async def _read_in_threads(load: Callable[[], Iterator[Document]], sink: Sink[Document]) -> None:
+async def read_in_threads(load: Callable[[], Iterator[Document]], sink: Sink[Document]) -> None:
+    """Hand over the documents of a sync iterator, which is read in worker threads."""
     reader = _BatchReader(load)
     try:
         while batch := await ASYNC.call_sync(reader.read):

@@ -63,7 +63,8 @@ class CSVLoader(FileLoader):
         self.max_columns: int | None = check_limit(max_columns, "max_columns")
         self.encoding: str | None = check_encoding(encoding)
 
-    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
+    def read(self, file: io.BufferedReader) -> Iterator[Document]:
+        """Yield the documents of an open file."""
         text = open_text(file, self.file_path, self.encoding, newline="", max_line=MAX_LINE)
         first = text.readline()
         while first and not first.strip():

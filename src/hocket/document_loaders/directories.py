@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Generator, Sequence
 
 from hocket.document_loaders.base import BaseLoader
-from hocket.document_loaders.files import MAX_BYTES, FilePath, check_limit
+from hocket.document_loaders.choosing import Chooser
+from hocket.document_loaders.files import MAX_BYTES, FilePath
 from hocket.document_loaders.folders import FilesLoader, OnError
-from hocket.document_loaders.opening import choose_loader
 from hocket.document_loaders.text import MarkdownLoader
 from hocket.document_loaders.text_files import check_encoding
 from hocket.documents import Document
@@ -53,9 +53,7 @@ class DirectoryLoader(FilesLoader):
         on_error: OnError = "raise",
         max_bytes: int | None = MAX_BYTES,
     ) -> None:
-        make_loader = loader_cls or functools.partial(
-            choose_loader, encoding=check_encoding(encoding), max_bytes=check_limit(max_bytes, "max_bytes")
-        )
+        make_loader = loader_cls or Chooser(encoding=encoding, max_bytes=max_bytes).choose
         super().__init__(
             [path],
             make_loader,

@@ -6,6 +6,7 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 from hocket.document_loaders.base import StreamLoader
 from hocket.documents import Document
@@ -19,6 +20,7 @@ __all__ = [
     "check_file_path",
     "check_limit",
     "describe",
+    "is_address",
     "name_title",
     "open_file",
 ]
@@ -46,11 +48,11 @@ class FileLoader(StreamLoader, ABC):
     def lazy_load(self) -> Generator[Document]:
         """Yield the documents of the file, which is open meanwhile."""
         with open_file(self.file_path, self.max_bytes) as file:
-            yield from self._read(file)
+            yield from self.read(file)
 
     @abstractmethod
-    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
-        """Yield the documents of an open file."""
+    def read(self, file: io.BufferedReader) -> Iterator[Document]:
+        """Yield the documents of an open file; of one that was fetched, or unpacked, ``file_path`` is the address."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.file_path!r})"
@@ -106,8 +108,14 @@ def check_limit(limit: int | None, name: str) -> int | None:
 
 
 def name_title(path: str) -> str:
-    """Return the title of a file that has none inside: its name without the suffix."""
-    return os.path.splitext(os.path.basename(path))[0]
+    """Return the title of a file, or a page, that has none inside: its name without the suffix."""
+    name = os.path.basename(urlsplit(path).path if is_address(path) else path)
+    return os.path.splitext(name.removesuffix(".gz"))[0] or path
+
+
+def is_address(path: str) -> bool:
+    """Whether a path is the address of a page on the web."""
+    return path[:8].lower().startswith(("http://", "https://"))
 
 
 def describe(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from hocket.document_loaders.base import BaseLoader, StreamLoader
-from hocket.document_loaders.files import FilePath, check_file_path, check_limit
+from hocket.document_loaders.files import FilePath, check_file_path, check_limit, is_address
 from hocket.documents import Document
 from hocket.errors import DocumentError, InvalidInput
 
@@ -89,7 +89,8 @@ class FilesLoader(StreamLoader):
     def has_lost(self, source: str) -> bool:
         """Whether a file below the paths is no longer there; False where the load that was begun last could not look."""
         return (
-            any(_is_within(source, path) for path in self.paths)
+            not is_address(source)
+            and any(_is_within(source, path) for path in self.paths)
             and not any(_is_within(source, error.path) for error in self.skipped)
             and not os.path.lexists(source)
         )
@@ -124,6 +125,8 @@ class FilesLoader(StreamLoader):
 
     def _check_paths(self) -> None:
         for path in self.paths:
+            if is_address(path):
+                continue
             try:
                 os.stat(path)
             except (FileNotFoundError, NotADirectoryError) as error:
@@ -132,7 +135,7 @@ class FilesLoader(StreamLoader):
                 continue
 
     def _find_files(self, path: str, skipped: list[DocumentError]) -> Iterator[str]:
-        if not os.path.isdir(path):
+        if is_address(path) or not os.path.isdir(path):
             yield path
             return
         for name in self._walk(path, "", 1, skipped):

@@ -46,10 +46,26 @@ _TEXT_SUFFIXES = {
     ".htm": "HTML",
     ".xhtml": "HTML",
     ".ipynb": "Jupyter",
+    ".xml": "XML",
+    ".eml": "e-mail",
 }
-_BINARY_SUFFIXES = {".pdf": "PDF", ".docx": "DOCX", ".docm": "DOCX", ".dotx": "DOCX"}
+_BINARY_SUFFIXES = {
+    ".pdf": "PDF",
+    ".docx": "DOCX",
+    ".docm": "DOCX",
+    ".dotx": "DOCX",
+    ".pptx": "PPTX",
+    ".pptm": "PPTX",
+    ".ppsx": "PPTX",
+    ".xlsx": "XLSX",
+    ".xlsm": "XLSX",
+    ".odt": "ODT",
+    ".epub": "EPUB",
+    ".gz": "gzip",
+}
+_MIMETYPES = {"vnd.oasis.opendocument.text": "ODT", "epub+zip": "EPUB"}
 _UNREAD_SUFFIX = re.compile(
-    r"\.(?:doc|dot|xls|xlsx|xlsm|xlsb|ppt|pptx|odt|ods|odp|pages|numbers|key|rtf|epub|mobi|msg|zip|gz|tgz|bz2|xz|7z"
+    r"\.(?:doc|dot|xls|xlsb|ppt|ods|odp|pages|numbers|key|rtf|mobi|msg|zip|tgz|bz2|xz|7z"
     r"|rar|tar|zst|png|jpg|jpeg|gif|bmp|tif|tiff|webp|heic|ico|mp3|wav|ogg|flac|m4a|mp4|mov|avi|mkv|webm|exe"
     r"|dll|so|dylib|class|jar|pyc|o|a|wasm|db|sqlite|sqlite3|parquet|feather|arrow|pickle|pkl|npy|npz|pt|onnx"
     r"|gguf|safetensors|ttf|otf|woff|woff2)"
@@ -63,7 +79,8 @@ def name_binary_format(head: bytes) -> str | None:
 
 
 def choose_format(path: str, head: bytes) -> str:
-    """Return the format of a file: PDF, DOCX, HTML, CSV, JSON, Jupyter, Markdown or text.
+    """Return the format of a file: PDF, DOCX, PPTX, XLSX, ODT, EPUB, gzip, HTML, CSV, JSON, Jupyter, XML, e-mail,
+    Markdown or text.
 
     Args:
         path: its name.
@@ -80,7 +97,9 @@ def choose_format(path: str, head: bytes) -> str:
     if _UNREAD_SUFFIX.fullmatch(suffix):
         left_out = f"exclude='**/*{PurePath(path).suffix}'"
         raise ValueError(f"files of the kind {suffix} are not read; {_REMEDY}, or leave it out by {left_out}")
-    read_as = {"a PDF": "PDF", "a ZIP archive": "DOCX"}.get(found or "")
+    read_as = {"a PDF": "PDF", "a gzip archive": "gzip"}.get(found or "")
+    if found == "a ZIP archive":
+        read_as = _choose_package(named, head)
     if named is not None and named != read_as:
         content = f"it is {found}" if found else "its content is not"
         raise ValueError(
@@ -89,6 +108,14 @@ def choose_format(path: str, head: bytes) -> str:
     if found is not None and read_as is None:
         raise ValueError(f"it is {found}, which is not read; {_REMEDY}")
     return read_as or _TEXT_SUFFIXES.get(suffix) or ("HTML" if _begins_as_html(head) else "text")
+
+
+def _choose_package(named: str | None, head: bytes) -> str:
+    """Return which kind of package a ZIP archive is: what its first file says, else its name; the rest is Word's."""
+    for mimetype, kind in _MIMETYPES.items():
+        if head[30:].startswith(f"mimetypeapplication/{mimetype}".encode()):
+            return kind
+    return named if named not in (None, "PDF", "gzip") else "DOCX"
 
 
 def _begins_as_html(head: bytes) -> bool:

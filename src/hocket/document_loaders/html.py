@@ -15,7 +15,7 @@ from hocket.document_loaders.files import MAX_BYTES, FileLoader, FilePath, name_
 from hocket.document_loaders.text_files import check_encoding, is_text_encoding, open_text
 from hocket.documents import Document
 
-__all__ = ["HTMLLoader"]
+__all__ = ["HTMLLoader", "Page", "read_page"]
 
 _MARK = re.compile(
     r"<!--(?:-?>|.*?(?:--!?>|\Z))"  # a comment
@@ -64,14 +64,29 @@ class HTMLLoader(FileLoader):
         super().__init__(file_path, max_bytes=max_bytes)
         self.encoding: str | None = check_encoding(encoding)
 
-    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
-        encoding = self.encoding or _find_declared_encoding(file.peek(_DECLARED_WITHIN)[:_DECLARED_WITHIN])
-        page = _Page(open_text(file, self.file_path, encoding).read())
+    def read(self, file: io.BufferedReader) -> Iterator[Document]:
+        """Yield the document."""
+        page = read_page(file, self.file_path, self.encoding)
         title = page.title or page.heading or name_title(self.file_path)
         yield Document(page.text, metadata={"source": self.file_path, "title": title})
 
 
-class _Page:
+def read_page(file: io.BufferedReader, path: str, encoding: str | None) -> "Page":
+    """Read a page.
+
+    Args:
+        file: at its beginning.
+        path: its name, for errors.
+        encoding: of a page that has no byte order mark and is not UTF-8; None: the one that it declares itself.
+
+    Raises:
+        DocumentError: it is binary, or in another encoding.
+    """
+    encoding = encoding or _find_declared_encoding(file.peek(_DECLARED_WITHIN)[:_DECLARED_WITHIN])
+    return Page(open_text(file, path, encoding).read())
+
+
+class Page:
     """The text of a page, its title and its first heading."""
 
     def __init__(self, source: str) -> None:

@@ -16,7 +16,7 @@ from hocket.document_loaders.text_files import check_encoding, open_text
 from hocket.documents import Document
 from hocket.errors import DocumentError
 
-__all__ = ["JSONLoader"]
+__all__ = ["JSONLoader", "has_json_lines"]
 
 MAX_LINE = 100_000_000  # characters
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -60,7 +60,7 @@ class JSONLoader(FileLoader):
         max_bytes: int | None = MAX_BYTES,
     ) -> None:
         if json_lines is None:
-            json_lines = check_file_path(file_path).lower().endswith(_LINES)
+            json_lines = has_json_lines(check_file_path(file_path))
         super().__init__(file_path, max_bytes=None if json_lines else max_bytes)
         self.json_lines: bool = json_lines
         self.content_key: str | None = content_key
@@ -68,7 +68,8 @@ class JSONLoader(FileLoader):
         self.records: str | None = records
         self.encoding: str | None = check_encoding(encoding)
 
-    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
+    def read(self, file: io.BufferedReader) -> Iterator[Document]:
+        """Yield the documents of an open file."""
         for row, (place, record) in enumerate(self._read_lines(file) if self.json_lines else self._read_whole(file), 1):
             metadata: dict[str, object] = {"source": self.file_path, "row": row}
             for key in self.metadata_keys:
@@ -140,6 +141,11 @@ class JSONLoader(FileLoader):
         except (ValueError, RecursionError) as error:  # a number of thousands of digits; nested too deep
             problem = f"it is JSON that is not read ({describe(error)}); mend it"
             raise DocumentError(self.file_path, problem, place) from error
+
+
+def has_json_lines(name: str) -> bool:
+    """Whether a file of this name has a record in each line."""
+    return name.lower().endswith(_LINES)
 
 
 def _iterate(text: str) -> Iterator[JSON]:

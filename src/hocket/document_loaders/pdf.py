@@ -68,7 +68,8 @@ class PyPDFLoader(FileLoader):
         self.max_pages: int | None = check_limit(max_pages, "max_pages")
         self.max_page_bytes: int | None = check_limit(max_page_bytes, "max_page_bytes")
 
-    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
+    def read(self, file: io.BufferedReader) -> Iterator[Document]:
+        """Yield the documents of an open file."""
         _check_ends(file, self.file_path)
         with self._refuse_damage(None):
             reader = self._open(file)

@@ -37,7 +37,8 @@ class TextLoader(FileLoader):
         super().__init__(file_path, max_bytes=max_bytes)
         self.encoding: str | None = check_encoding(encoding)
 
-    def _read(self, file: io.BufferedReader) -> Iterator[Document]:
+    def read(self, file: io.BufferedReader) -> Iterator[Document]:
+        """Yield the documents of an open file."""
         text = self._decode(open_text(file, self.file_path, self.encoding).read())
         yield Document(text, metadata={"source": self.file_path, "title": self._find_title(text)})
 

@@ -34,11 +34,13 @@ class ClientSettings:
         max_connections: open at once, on one event loop; further requests queue.
         proxy: URL of a proxy; None: what the environment says, as for httpx (``HTTPS_PROXY``, ``NO_PROXY`` …).
         verify: False: certificates are not checked; a text: the path of a bundle of authorities to trust.
+        is_public_only: whether hosts whose addresses only this machine or a private network has are refused.
     """
 
     max_connections: int = 200
     proxy: str | None = field(default=None, repr=False)
     verify: bool | str = True
+    is_public_only: bool = False
 
 
 class OpenReply(Protocol):
@@ -160,10 +162,10 @@ def _create_client(settings: ClientSettings) -> Client:
     if settings.proxy is not None or _has_proxy_in_environment():
         from hocket.http.httpx_client import ProxiedClient
 
-        return ProxiedClient(settings.proxy, settings.max_connections, settings.verify)
+        return ProxiedClient(settings.proxy, settings.max_connections, settings.verify, settings.is_public_only)
     from hocket.http.pool import Pool
 
-    return Pool(settings.max_connections, settings.verify)
+    return Pool(settings.max_connections, settings.verify, settings.is_public_only)
 
 
 def _has_proxy_in_environment() -> bool:

@@ -5,6 +5,7 @@ neither is imported for the other's sake.
 """
 
 import logging
+import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,8 @@ import anyio
 
 from hocket._secrets import redact
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
+from hocket.http.address import parse_url
+from hocket.http.public_addresses import resolve_public
 from hocket.http.request import HTTPRequest
 from hocket.http.secrets import find_secrets
 from hocket.http.tls import get_tls_context
@@ -153,7 +156,10 @@ class ProxiedClient:
         max_connections: as for `hocket.http.pool.Pool`, as are the others.
     """
 
-    def __init__(self, proxy: str | None, max_connections: int, verify: bool | str) -> None:
+    def __init__(
+        self, proxy: str | None, max_connections: int, verify: bool | str, is_public_only: bool = False
+    ) -> None:
+        self._is_public_only = is_public_only
         self._proxy = proxy
         self._max_connections = max_connections
         self._verify = verify
@@ -165,6 +171,10 @@ class ProxiedClient:
         """Send a request, see `InjectedClient.open`."""
         self._requests += 1
         try:
+            if self._is_public_only:
+                origin = parse_url(request.url).origin
+                with suppress(socket.gaierror):  # the proxy may know a name that is not known here
+                    await resolve_public(origin.host, origin.port)
             tls = await get_tls_context(self._verify)
             if self._client is None:
                 self._client = self._create_client(tls)

@@ -122,10 +122,12 @@ class Pool:
     Args:
         max_connections: open at once, idle ones included; further requests queue.
         verify: whose certificates are trusted, see `hocket.http.tls.get_tls_context`.
+        is_public_only: whether hosts whose addresses are not public are refused.
     """
 
-    def __init__(self, max_connections: int, verify: bool | str) -> None:
+    def __init__(self, max_connections: int, verify: bool | str, is_public_only: bool = False) -> None:
         self._verify = verify
+        self._is_public_only = is_public_only
         self._permits = anyio.Semaphore(max_connections, fast_acquire=True)
         self._idle: dict[Origin, dict[Connection, None]] = {}  # dicts keep order: the oldest first
         self._idle_count = 0
@@ -207,7 +209,7 @@ class Pool:
         tls = await get_tls_context(self._verify) if origin.scheme == "https" else None
         while self._idle_count > self._permits.value:
             self._close_oldest(next(iter(self._idle)))
-        return Connection(origin, await connect(origin, tls, connect_limit.get()))
+        return Connection(origin, await connect(origin, tls, connect_limit.get(), self._is_public_only))
 
     def _close_oldest(self, origin: Origin) -> None:
         idle = self._idle[origin]

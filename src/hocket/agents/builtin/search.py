@@ -7,10 +7,8 @@ application's own network.
 """
 
 import inspect
-import ipaddress
 import itertools
 import json
-import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 from urllib.parse import urlsplit
@@ -20,6 +18,7 @@ from pydantic import SecretStr
 from hocket._runtime.mode import ASYNC
 from hocket._secrets import redact, unwrap_secret
 from hocket.errors import InvalidHook, InvalidInput, RetryTool, StopRun, ToolException
+from hocket.http.public_addresses import leads_inside
 from hocket.tools import BaseTool, StructuredTool
 from hocket.tools.signature import is_async
 
@@ -40,7 +39,6 @@ _FIELDS = (  # what search engines call the title, the URL and the text
     ("url", "link", "href"),
     ("snippet", "content", "description", "body", "text"),
 )
-_INSIDE = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
 
 def search_tool(
@@ -148,24 +146,9 @@ def _leads_inside(result: object) -> bool:
     if not url:
         return False
     try:
-        host = (urlsplit(url.strip()).hostname or "").encode("idna").decode().rstrip(".").lower()
-        address = _read_address(host)
+        return leads_inside(urlsplit(url.strip()).hostname or "")
     except ValueError:  # no URL, or no name of a host
         return True
-    if address is not None:
-        return not address.is_global
-    return "." not in host or host.endswith(_INSIDE)
-
-
-def _read_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address that a host is given as, in any form that systems take: 127.1 and 0x7f000001 are 127.0.0.1."""
-    if ":" in host:
-        address = ipaddress.IPv6Address(host)
-        return address.ipv4_mapped or address
-    try:
-        return ipaddress.IPv4Address(socket.inet_aton(host))
-    except OSError:
-        return None
 
 
 def _describe_failure(error: Exception) -> str:
