@@ -30,7 +30,7 @@ async def test_a_name_that_leads_inside_is_not_asked(serve: Servers, monkeypatch
     with pytest.raises(ConnectionFailed, match=r"example.org leads to 127.0.0.1, which is no public address") as caught:
         await connect(Origin("http", "example.org", server.port), None, None, is_public_only=True)
     assert not caught.value.retryable
-    assert not server.accepted and asked == ["example.org"]
+    assert not server.accepted and len(asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ A run that is killed and started again goes on where it was: no row is lost, non
 - `report`: what it came to.
 - `progress`: where it shows how far it is.
 - `meter`: what a row used and cost.
+- `context`: a bulk run over the pieces of documents.
 - `ray`: a stage for Ray Data, for many machines.
 """
 
@@ -24,6 +25,7 @@ from hocket._runtime.lazy import Loader, loader
 
 if TYPE_CHECKING:
     from hocket.batch.cancel import acancel_batch, cancel_batch
+    from hocket.batch.context import aadd_context, add_context
     from hocket.batch.errors import (
         BatchBusy,
         BatchExpired,
@@ -48,7 +50,9 @@ __all__ = [
     "BatchRow",
     "ResumeMismatch",
     "TooManyFailures",
+    "aadd_context",
     "acancel_batch",
+    "add_context",
     "arun_batch",
     "cancel_batch",
     "ray_stage",
@@ -58,6 +62,7 @@ __all__ = [
 
 _LATER = {
     "cancel": "acancel_batch cancel_batch",
+    "context": "aadd_context add_context",
     "errors": "BatchBusy BatchExpired BatchFailed BatchFileFailed BatchPending ResumeMismatch TooManyFailures",
     "journal": "read_batch",
     "ray": "ray_stage",

@@ -23,7 +23,7 @@ from hocket.documents import Document
 from hocket.embeddings import Embeddings, init_embeddings
 from hocket.errors import DocumentError, VectorStoreError
 from hocket.indexing import aindex
-from hocket.text_splitters import RecursiveCharacterTextSplitter
+from hocket.text_splitters import SplitterByKind
 from hocket.vectorstores import SQLiteVectorStore, VectorStore, open_vector_store
 
 __all__ = ["AskIndex", "WordsOnly", "choose_embeddings", "tell_failed"]
@@ -117,7 +117,7 @@ class AskIndex:
         """Return the path of the index, without a suffix; its folder is there."""
         paths = sorted(os.path.abspath(path) for path in self.paths)
         encoding = [] if self.encoding is None else [self.encoding]
-        about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP, *encoding])
+        about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP, "by kind", *encoding])
         folder = find_folder("CACHE") / "ask"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
@@ -155,7 +155,7 @@ class AskIndex:
 
     async def _load(self, files: Sequence[str], read: set[str]) -> AsyncGenerator[Document, None]:
         """Yield the passages of files; ``read`` gets their paths."""
-        splitter = RecursiveCharacterTextSplitter(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
+        splitter = SplitterByKind(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
         documents = open_documents(*files, encoding=self.encoding, on_error=self._pass_over).alazy_load()
         async with splitter.alazy_split_documents(documents) as pieces:
             async for piece in pieces:

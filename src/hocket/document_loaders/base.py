@@ -18,7 +18,9 @@ from hocket.documents import Document
 
 __all__ = ["AHEAD", "BaseLoader", "StreamLoader", "read_in_threads"]
 
-AHEAD = 4  # documents that wait for the reader of a stream: each may be a whole file
+AHEAD = 4
+"""Documents that wait for the reader of a stream: each may be a whole file."""
+
 BATCH = 64  # documents that one visit to a worker thread reads at most,
 BATCH_CHARACTERS = 65_536  # so much text,
 BATCH_SECONDS = 0.02  # and so long: the first document is there at once

@@ -15,6 +15,7 @@ from hocket.errors import DocumentError
 __all__ = ["Attributes", "Events", "read_events", "strip_namespace"]
 
 Attributes: TypeAlias = dict[str, str]
+"""The values of an element's attributes, by their names."""
 
 _BLOCK = 65_536
 _MAX_MARK = 1_000_000  # bytes of one tag: older parsers read it again for each block

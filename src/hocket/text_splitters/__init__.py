@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         PythonCodeTextSplitter,
         RecursiveCharacterTextSplitter,
     )
+    from hocket.text_splitters.kinds import SplitterByKind
     from hocket.text_splitters.languages import Language
     from hocket.text_splitters.markdown import MarkdownHeaderTextSplitter
     from hocket.text_splitters.token import TokenTextSplitter
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LATER = {
     "base": "TextSplitter",
     "character": "CharacterTextSplitter MarkdownTextSplitter PythonCodeTextSplitter RecursiveCharacterTextSplitter",
+    "kinds": "SplitterByKind",
     "languages": "Language",
     "markdown": "MarkdownHeaderTextSplitter",
     "token": "TokenTextSplitter",
@@ -34,6 +36,7 @@ __all__ = [
     "MarkdownTextSplitter",
     "PythonCodeTextSplitter",
     "RecursiveCharacterTextSplitter",
+    "SplitterByKind",
     "TextSplitter",
     "TokenTextSplitter",
 ]
