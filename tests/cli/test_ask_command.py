@@ -247,7 +247,7 @@ def test_a_full_disk_costs_no_answer(ask: Run, folder: Path, tmp_path: Path) -> 
     (stamps / "in the way").mkdir(parents=True)
     done = ask(str(folder), QUESTION, *MODEL)
     assert done.stdout.startswith("Every May [1].") and done.returncode == 0
-    assert f"{stamps} cannot be written: Is a directory" in done.stderr
+    assert f"{stamps} cannot be written" in done.stderr
     assert list(stamps.parent.glob(".*")) == []
     (tmp_path / "a file").touch()
     done = ask(str(folder), QUESTION, *MODEL, XDG_CACHE_HOME=str(tmp_path / "a file"))

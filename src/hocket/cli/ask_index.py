@@ -4,15 +4,14 @@ It lies in the user's cache folder, a database for each set of paths and each em
 with their sizes and times. A file that has not changed is not opened; of one that has, only new passages are embedded.
 """
 
-import contextlib
 import hashlib
 import json
 import os
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from hocket._runtime.mode import ASYNC
 from hocket.cli.exits import use_command_words
@@ -31,11 +30,7 @@ __all__ = ["AskIndex", "WordsOnly", "choose_embeddings", "tell_failed"]
 PIECE = 900  # characters of a passage: what the local model reads at once
 OVERLAP = 100
 _SOME = 1e-9  # the least score of a passage that has a word of the question
-_LOOKED_FOR = 20  # files that a store must have something of, if it is the one that was filled
 _SHOWN = 3  # files that could not be read and are named
-
-Stamps: TypeAlias = dict[str, list[int]]
-"""The size of each file, and the time when it was changed."""
 
 
 class WordsOnly(Embeddings):
@@ -117,7 +112,7 @@ class AskIndex:
         """Return the path of the index, without a suffix; its folder is there."""
         paths = sorted(os.path.abspath(path) for path in self.paths)
         encoding = [] if self.encoding is None else [self.encoding]
-        about = json.dumps([paths, self.embedding.model_id, self.address, PIECE, OVERLAP, "by kind", *encoding])
+        about = json.dumps([paths, self.embedding.model_id, self.address, *encoding])
         folder = find_folder("CACHE") / "ask"
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is asked about may be private
@@ -127,40 +122,17 @@ class AskIndex:
             ) from None
         return folder / hashlib.sha256(about.encode()).hexdigest()[:24]
 
-    async def _update(self, store: VectorStore, stamps_file: Path) -> list[str]:
+    async def _update(self, store: VectorStore, stamps: Path) -> list[str]:
         """Bring the store up to the files; return their paths."""
-        before = await ASYNC.call_sync(_read_stamps, stamps_file)
-        if before and not await store.alist_ids({"source": {"$in": list(before)[:_LOOKED_FOR]}}):
-            before = {}  # the store was thrown away
-        now = await ASYNC.call_sync(self._stamp_files)
-        changed = [path for path in now if now[path] != before.get(path)]
-        read: set[str] = set()
-        if changed:
-            counts = await aindex(self._load(changed, read), store, cleanup="incremental")
-            if sys.stderr.isatty() and counts["num_added"]:
-                note(f"read {len(changed)} files, {counts['num_added']} new passages")
-        gone = [path for path in before if path not in now or (path in changed and path not in read)]
-        if gone:
-            await store.adelete(await store.alist_ids({"source": {"$in": gone}}))
-        failed = {error.path for error in self._failed}
-        kept = {path: stamp for path, stamp in now.items() if path not in failed}  # the others are tried again
-        if kept != before:
-            await ASYNC.call_sync(_write_stamps, stamps_file, kept)
-        tell_failed(self._failed)
-        return [*now]
-
-    def _stamp_files(self) -> Stamps:
-        files = open_documents(*self.paths, on_error=self._failed.append).list_files()
-        return {path: _stamp(path) for path in files}
-
-    async def _load(self, files: Sequence[str], read: set[str]) -> AsyncGenerator[Document, None]:
-        """Yield the passages of files; ``read`` gets their paths."""
+        loader = open_documents(*self.paths, encoding=self.encoding, on_error=self._pass_over)
         splitter = SplitterByKind(chunk_size=PIECE, chunk_overlap=OVERLAP, add_start_index=True)
-        documents = open_documents(*files, encoding=self.encoding, on_error=self._pass_over).alazy_load()
-        async with splitter.alazy_split_documents(documents) as pieces:
-            async for piece in pieces:
-                read.add(str(piece.metadata["source"]))
-                yield piece
+        counts = await aindex(loader, store, cleanup="incremental", splitter=splitter, stamps=stamps)
+        if sys.stderr.isatty() and counts["num_added"]:
+            note(f"{counts['num_added']} new passages")
+        if not await ASYNC.call_sync(stamps.is_file):
+            note(f"the files are read again the next time: {stamps} cannot be written")
+        tell_failed(self._failed)
+        return [*await ASYNC.call_sync(loader.stamp_files)]
 
     def _pass_over(self, error: DocumentError) -> None:
         if error.path in self.paths:
@@ -174,30 +146,3 @@ def tell_failed(failed: Sequence[DocumentError]) -> None:
         note(f"passed over {use_command_words(str(error))}")
     if len(failed) > _SHOWN:
         note(f"passed over {len(failed) - _SHOWN} more files")
-
-
-def _stamp(path: str) -> list[int]:
-    try:
-        stat = os.stat(path)
-    except OSError:  # its loader says what is wrong
-        return [-1, -1]
-    return [stat.st_size, stat.st_mtime_ns]
-
-
-def _write_stamps(path: Path, stamps: Stamps) -> None:
-    """Keep what the files were like; where that cannot be, it is told, and they are read again the next time."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(json.dumps(stamps))
-        beside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        note(f"the files are read again the next time: {path} cannot be written: {error.strerror}")
-
-
-def _read_stamps(path: Path) -> Stamps:
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):  # none yet, or damaged
-        return {}

@@ -4,6 +4,7 @@ The walk is our own: `pathlib` passes over folders that may not be read, and an 
 then lose their files.
 """
 
+import copy
 import logging
 import os
 import re
@@ -49,6 +50,7 @@ class FilesLoader(StreamLoader):
 
     Attributes:
         skipped: the errors that the load that was begun last has passed over, in order.
+        left_out: files that are not read: see `leave_out`.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class FilesLoader(StreamLoader):
         self.load_hidden: bool = load_hidden
         self.on_error: OnError = on_error
         self.skipped: list[DocumentError] = []
-        self._make_loader = make_loader
+        self.make_loader: Callable[[str], BaseLoader] = make_loader
+        self.left_out: frozenset[str] = frozenset()
+        self._origin: FilesLoader | None = None
         self._pattern = _compile_globs(glob, "glob")
         self._left_out = _compile_globs(exclude, "exclude")
 
@@ -85,6 +89,26 @@ class FilesLoader(StreamLoader):
         """
         self._check_paths()
         return [file for path in self.paths for file in self._find_files(path, self.skipped)]
+
+    def stamp_files(self) -> dict[str, list[int] | None]:
+        """Return the size and the time of change, in nanoseconds, of each file that a load would read now.
+
+        None: it is an address, or cannot be looked at. Folders that cannot be listed are passed over in silence.
+
+        Raises:
+            DocumentError: a path is not there.
+        """
+        self._check_paths()
+        quiet = copy.copy(self)
+        quiet.on_error = bool
+        return {file: _stamp(file) for path in self.paths for file in quiet._find_files(path, [])}
+
+    def leave_out(self, files: Iterable[str]) -> "FilesLoader":
+        """Return a loader that does not read some files; what it skips, this one has skipped, too."""
+        other = copy.copy(self)
+        other._origin = self
+        other.left_out = self.left_out.union(files)
+        return other
 
     def has_lost(self, source: str) -> bool:
         """Whether a file below the paths is no longer there; False where the load that was begun last could not look."""
@@ -99,11 +123,15 @@ class FilesLoader(StreamLoader):
         """Yield the documents of every file; the file that they come from is open meanwhile."""
         skipped: list[DocumentError] = []  # of this load: another may begin before it ends
         self.skipped = skipped
+        if self._origin is not None:
+            self._origin.skipped = skipped
         self._check_paths()
         for path in self.paths:
             for file in self._find_files(path, skipped):
+                if file in self.left_out:
+                    continue
                 try:
-                    documents = iter(self._make_loader(file).lazy_load())
+                    documents = iter(self.make_loader(file).lazy_load())
                 except DocumentError as error:
                     self._report(error, skipped)
                     continue
@@ -174,6 +202,16 @@ class FilesLoader(StreamLoader):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.paths))})"
+
+
+def _stamp(path: str) -> list[int] | None:
+    if is_address(path):
+        return None
+    try:
+        facts = os.stat(path)
+    except OSError:  # its loader says what is wrong
+        return None
+    return [facts.st_size, facts.st_mtime_ns]
 
 
 def _leads_away(entry: os.DirEntry[str], top: str) -> bool:

@@ -1,5 +1,6 @@
 """`open_documents`: paths in, a loader of whatever they hold out. The format of a file is that of its content."""
 
+import functools
 from collections.abc import Sequence
 
 from hocket.document_loaders.base import BaseLoader
@@ -49,14 +50,15 @@ def open_documents(
     """
     chooser = Chooser(encoding, max_bytes, max_expanded_bytes, max_pages, password)
 
-    def make_loader(path: str) -> BaseLoader:
-        if not is_address(path):
-            return chooser.choose(path)
-        page = WebBaseLoader(path)
-        page.chooser = chooser
-        return page
-
     for path in paths:
         if isinstance(path, str) and is_address(path):
             WebBaseLoader(path)  # it refuses what cannot be fetched
-    return FilesLoader(paths, make_loader, glob=glob, exclude=exclude, on_error=on_error)
+    return FilesLoader(paths, functools.partial(_choose, chooser), glob=glob, exclude=exclude, on_error=on_error)
+
+
+def _choose(chooser: Chooser, path: str) -> BaseLoader:
+    if not is_address(path):
+        return chooser.choose(path)
+    page = WebBaseLoader(path)
+    page.chooser = chooser
+    return page

@@ -1,10 +1,12 @@
 """Documents into a store, batch by batch: what the store has is left alone, and what is gone from its source is deleted.
 
-There is no record of what was indexed beside the store: the store itself is asked. So nothing can get out of step, and a
-process that is killed goes on where its last batch was stored.
+The store itself is asked what it has, so that nothing can get out of step, and a process that is killed goes on where its
+last batch was stored. A record beside it only says which files need not be read for that (`hocket.indexing.stamps`).
 """
 
 import json
+import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Self, TypeAlias
@@ -20,6 +22,7 @@ from hocket.documents import Document
 from hocket.errors import InvalidInput
 from hocket.indexing.batches import DocumentSource, open_batches
 from hocket.indexing.ids import IdSet, make_id
+from hocket.indexing.stamps import Stamps
 from hocket.runnables.batch import Batch
 from hocket.text_splitters import TextSplitter
 from hocket.vectorstores import VectorStore
@@ -59,6 +62,7 @@ async def aindex(
     *,
     splitter: TextSplitter | None = None,
     max_concurrency: int = 4,
+    stamps: str | os.PathLike[str] | None = None,
 ) -> IndexingResult:
     """Bring a store up to some documents. Only texts that it has no vector of are embedded.
 
@@ -88,6 +92,9 @@ async def aindex(
         splitter: cuts the documents into the pieces that are stored; None: they are stored as they are.
         max_concurrency: batches that are embedded at once, at most; those that are not stored yet are lost when the run is
             killed. 1: for a model that must not be called by two threads at once.
+        stamps: the path of a file that keeps sizes and times of the files that ``docs`` reads: those that have not changed
+            are not opened the next time, and "incremental" then deletes the documents of files that are gone, too. Each
+            store has one of its own. Pages on the web are always read. None: every file is read.
 
     Raises:
         InvalidInput: something is no document; two documents with one id differ; with "incremental", one has no source,
@@ -97,12 +104,18 @@ async def aindex(
         Exception: what ``docs`` and the embedding model raise, when the batches before it are stored.
     """
     _check_arguments(store, cleanup, source_id_key, batch_size, max_concurrency)
+    known = None if stamps is None else Stamps(stamps, docs, splitter)
+    if known is not None:
+        await known.look(store, source_id_key)
+        docs = known.loader
     batches = open_batches(docs, batch_size, splitter)
-    indexer = _Indexer(store, cleanup, source_id_key, batches)
+    indexer = _Indexer(store, cleanup, source_id_key, batches, known)
     await indexer.look_at_store()
     async with batches:
         await Batch(indexer.store, indexer, {"max_concurrency": max_concurrency}, return_exceptions=False).collect()
     await indexer.delete_stale(docs if isinstance(docs, FilesLoader) and docs.skipped else None)
+    if known is not None:
+        await known.write(indexer.sources)
     return indexer.result
 
 
@@ -138,23 +151,33 @@ class _Indexer:
 
     Attributes:
         result: of what is done so far.
+        sources: documents of each source that was met, if anybody wants to know.
     """
 
     def __init__(
-        self, store: VectorStore, cleanup: Cleanup, source_id_key: str, batches: Stream[list[Document]]
+        self,
+        store: VectorStore,
+        cleanup: Cleanup,
+        source_id_key: str,
+        batches: Stream[list[Document]],
+        known: Stamps | None,
     ) -> None:
         self.result: IndexingResult = {"num_added": 0, "num_updated": 0, "num_skipped": 0, "num_deleted": 0}
+        self.sources: Counter[str] = Counter()
+        self._known = known
         self._store = store
         self._cleanup = cleanup
         self._source_id_key = source_id_key
         self._ids = IdSet()
         self._equal_texts: dict[str, int] = {}  # id of the first of some equal texts of a source → how many follow it
-        self._sources: set[str] = set()
         self._before: list[str] = []
         self._batches = batches
         self._coming: dict[str, Document] = {}  # what is being embedded, and not stored yet, by id
         self._last = anyio.Event()  # set when the last batch that was looked at is stored
         self._last.set()
+        for key in () if known is None else known.kept:
+            self._ids.add(key)
+            self.result["num_skipped"] += 1
 
     async def look_at_store(self) -> None:
         """List what was there before: what others add meanwhile is not ours to delete. A store refuses that is of another
@@ -233,8 +256,9 @@ class _Indexer:
         if not len(self._ids):
             return
         skipped = set[str]() if loader is None else {error.path for error in loader.skipped}
-        read = self._sources - skipped
-        stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(read)
+        read = self.sources.keys() - skipped
+        gone = () if self._known is None else await ASYNC.call_sync(self._known.list_gone, self.sources)
+        stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(read.union(gone))
         stale = [one for one in stale if one not in self._ids]
         for start in range(0, len(stale), _AT_ONCE):
             ids = stale[start : start + _AT_ONCE]
@@ -273,13 +297,14 @@ class _Indexer:
             source = document.metadata.get(self._source_id_key)
             if self._cleanup == "incremental":
                 _check_source(source, self._source_id_key, document)
-            if self._cleanup is not None and isinstance(source, str):
-                self._sources.add(source)
+            is_new = True
             key = document.id
             if key is None:
                 key = self._make_new_id(source, document.page_content)
-            elif not self._ids.add(key) and key not in named:
+            elif not (is_new := self._ids.add(key)) and key not in named:
                 repeated.add(key)
+            if (self._cleanup is not None or self._known is not None) and isinstance(source, str):
+                self.sources[source] += is_new
             if not _is_same(document, named.setdefault(key, document)):
                 raise _refuse_twin(key)
         return named, repeated
