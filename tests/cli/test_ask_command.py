@@ -205,6 +205,9 @@ async def test_a_file_that_is_gone_is_not_found(index: AskIndex, folder: Path) -
     (folder / "kitchen.txt").unlink()
     found = await index.search("second", 5)
     assert {document.metadata["source"] for document in found} == {str(folder / "boiler.md")}
+    (folder / "boiler.md").unlink()
+    with pytest.raises(DocumentError, match="there is nothing in it to read"):
+        await index.search("third", 5)
 
 
 async def test_an_index_that_was_thrown_away_is_made_again(index: AskIndex, tmp_path: Path) -> None:

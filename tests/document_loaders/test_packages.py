@@ -136,6 +136,11 @@ ROW = "<row><c><v>1</v></c></row>"
         ("a.pptx", make_pptx(*[""] * 3), "none of its slides has a text"),
         ("a.pptx", make_pptx(*["x"] * 10_001), "it has 10001 slides; at most 10,000 are read; split it"),
         ("a.xlsx", make_xlsx({}), "it has no sheets"),
+        (
+            "a.xlsx",
+            make_xlsx({"S": ROW}).replace(b"worksheets/0.xml", b"worksheets/9.xml"),
+            "sheet S: a sheet is not there",
+        ),
         ("a.xlsx", make_xlsx({"S": "<row/>"}), "none of its sheets has a value"),
         (
             "a.xlsx",

@@ -89,7 +89,7 @@ class AskIndex:
             if self.address is not None:  # others may keep their documents there, too
                 search["filter"] = {"source": {"$in": files}}
             found = await store.ahybrid_search(question, k, **search)
-        if not found:
+        if not found or not files:
             raise DocumentError(", ".join(self.paths), self._explain_nothing())
         return [one for one in found if not self._is_words_only or (one.score or 0) >= _SOME]
 

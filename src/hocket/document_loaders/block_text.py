@@ -8,7 +8,7 @@ which of its own are which.
 from collections.abc import Callable
 from typing import ClassVar
 
-from hocket.document_loaders.xml_events import Attributes, Events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, strip_namespace
 
 __all__ = ["BlockText"]
 
@@ -27,7 +27,7 @@ class _Table:
         self.cell: list[str] | None = None
 
 
-class BlockText(Events):
+class BlockText(XMLEvents):
     """Collects the text of a part.
 
     Attributes:

@@ -7,7 +7,7 @@ out, as are headers, footers, notes and comments.
 import functools
 
 from hocket.document_loaders.block_text import BlockText
-from hocket.document_loaders.xml_events import Attributes, Events
+from hocket.document_loaders.xml_events import Attributes, XMLEvents
 
 __all__ = ["DocumentText", "Styles"]
 
@@ -33,7 +33,7 @@ def _value(attributes: Attributes) -> str:
     return next((value for name, value in attributes.items() if _local_name(name) == "val"), "")
 
 
-class Styles(Events):
+class Styles(XMLEvents):
     """Which styles are headings, and of which level: read from the part ``styles.xml``."""
 
     def __init__(self) -> None:

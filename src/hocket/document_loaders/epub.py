@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from hocket.document_loaders.files import name_title
 from hocket.document_loaders.html import read_page
 from hocket.document_loaders.packages import Package, PackageLoader
-from hocket.document_loaders.xml_events import Attributes, Events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, strip_namespace
 from hocket.documents import Document
 from hocket.errors import DocumentError
 
@@ -60,7 +60,7 @@ def _find_book(package: Package) -> "_Book | None":
     return book if package.parse(container.path, book) and book.is_package else None
 
 
-class _Container(Events):
+class _Container(XMLEvents):
     """Where the book's own list of its files is."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class _Container(Events):
             self.path = self.path or attributes.get("full-path", "")
 
 
-class _Book(Events):
+class _Book(XMLEvents):
     """Title, pages by id, and the order in which they are read."""
 
     def __init__(self, folder: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hocket.document_loaders.block_text import BlockText
 from hocket.document_loaders.files import name_title
 from hocket.document_loaders.packages import PackageLoader
-from hocket.document_loaders.xml_events import Attributes, Events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, strip_namespace
 from hocket.documents import Document
 from hocket.errors import DocumentError
 
@@ -32,7 +32,7 @@ class OdtLoader(PackageLoader):
         yield Document("\n\n".join(text.blocks), metadata={"source": self.file_path, "title": title})
 
 
-class _Manifest(Events):
+class _Manifest(XMLEvents):
     """Whether a document is encrypted."""
 
     is_encrypted = False

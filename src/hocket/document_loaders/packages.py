@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from hocket.document_loaders.files import MAX_BYTES, FileLoader, FilePath, check_limit, describe
-from hocket.document_loaders.xml_events import Attributes, Events, read_events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, read_events, strip_namespace
 from hocket.errors import DocumentError
 
 __all__ = ["MAX_EXPANDED_BYTES", "MAX_PARTS", "Package", "PackageLoader", "Relation"]
@@ -110,6 +110,10 @@ class Package:
             _check_directory(file, path)
             self._archive = zipfile.ZipFile(file)
 
+    def has(self, name: str) -> bool:
+        """Whether there is a part of that name."""
+        return name in self._archive.NameToInfo
+
     def find_main_part(self, default: str) -> str:
         """Return the name of an office document's main part, as the package says, or as programs call it."""
         relations = self.find_relations("").values()
@@ -128,14 +132,14 @@ class Package:
         self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), relations)
         return relations.found
 
-    def parse(self, name: str, events: Events) -> bool:
+    def parse(self, name: str, events: XMLEvents) -> bool:
         """Tell what a part holds; return whether there is one of that name."""
         is_there = False
         for _ in self.iterate(name, events):
             is_there = True
         return is_there
 
-    def iterate(self, name: str, events: Events) -> Iterator[None]:
+    def iterate(self, name: str, events: XMLEvents) -> Iterator[None]:
         """Tell what a part holds, and yield after each block of it, if there is one of that name."""
         if (info := self._find(name)) is not None:
             with self._refuse_damage(name), self._archive.open(info) as part:
@@ -185,7 +189,7 @@ class Package:
             raise DocumentError(self._path, problem, part) from error
 
 
-class _Title(Events):
+class _Title(XMLEvents):
     """The title of a document."""
 
     def __init__(self) -> None:
@@ -203,7 +207,7 @@ class _Title(Events):
             self.title += text
 
 
-class _Relations(Events):
+class _Relations(XMLEvents):
     def __init__(self, folder: str) -> None:
         self.found: dict[str, Relation] = {}
         self._folder = folder

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hocket.document_loaders.block_text import BlockText
 from hocket.document_loaders.files import name_title
 from hocket.document_loaders.packages import Package, PackageLoader
-from hocket.document_loaders.xml_events import Attributes, Events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, strip_namespace
 from hocket.documents import Document
 from hocket.errors import DocumentError
 
@@ -62,10 +62,10 @@ def find_references(package: Package, main: str, element: str, root: str) -> lis
     if not package.parse(main, found) or found.root != root:
         return None
     relations = package.find_relations(main)
-    return [(name, relations[id].target) for name, id in found.pairs if id in relations]
+    return [(name, relations[id].target if id in relations else "") for name, id in found.pairs]
 
 
-class _References(Events):
+class _References(XMLEvents):
     def __init__(self, element: str) -> None:
         self.root = ""
         self.pairs: list[tuple[str, str]] = []

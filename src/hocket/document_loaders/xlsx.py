@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hocket.document_loaders.files import name_title
 from hocket.document_loaders.packages import Package, PackageLoader
 from hocket.document_loaders.pptx import find_references
-from hocket.document_loaders.xml_events import Attributes, Events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, strip_namespace
 from hocket.documents import Document
 from hocket.errors import DocumentError
 
@@ -41,6 +41,8 @@ class XlsxLoader(PackageLoader):
         texts, styles = _read_texts_and_styles(package, main)
         has_text = False
         for name, part in sheets:
+            if not package.has(part):
+                raise DocumentError(self.file_path, "a sheet is not there; save it anew", f"sheet {name}")
             sheet = _Sheet(texts, styles)
             for number, text in sheet.list_rows(package.iterate(part, sheet)):
                 has_text = True
@@ -61,7 +63,7 @@ def _read_texts_and_styles(package: Package, main: str) -> tuple[list[str], "_St
     return texts.texts, styles
 
 
-class _Texts(Events):
+class _Texts(XMLEvents):
     """The texts that cells refer to by number."""
 
     def __init__(self) -> None:
@@ -89,7 +91,7 @@ class _Texts(Events):
             self._pieces.append(text)
 
 
-class _Styles(Events):
+class _Styles(XMLEvents):
     """Which styles of cells are dates, and when days begin to count."""
 
     def __init__(self) -> None:
@@ -129,7 +131,7 @@ class _Styles(Events):
         return f"{number:.15g}" if text.strip("-0123456789") else text
 
 
-class _Sheet(Events):
+class _Sheet(XMLEvents):
     """The rows of a sheet that have values."""
 
     def __init__(self, texts: list[str], styles: _Styles) -> None:

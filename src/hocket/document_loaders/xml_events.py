@@ -12,7 +12,7 @@ from xml.parsers import expat
 from hocket.document_loaders.files import describe
 from hocket.errors import DocumentError
 
-__all__ = ["Attributes", "Events", "read_events", "strip_namespace"]
+__all__ = ["Attributes", "XMLEvents", "read_events", "strip_namespace"]
 
 Attributes: TypeAlias = dict[str, str]
 """The values of an element's attributes, by their names."""
@@ -22,7 +22,7 @@ _MAX_MARK = 1_000_000  # bytes of one tag: older parsers read it again for each 
 _MAX_DEPTH = 1_000  # elements within elements
 
 
-class Events:
+class XMLEvents:
     """What is told what a file holds; by default it does nothing. A name is its namespace, a space, and the local name."""
 
     def start(self, name: str, attributes: Attributes) -> None:
@@ -36,7 +36,7 @@ class Events:
 
 
 def read_events(
-    file: IO[bytes], path: str, events: Events, part: str | None = None, *, may_have_dtd: bool = False
+    file: IO[bytes], path: str, events: XMLEvents, part: str | None = None, *, may_have_dtd: bool = False
 ) -> Iterator[None]:
     """Tell what a file holds, and yield after each block of it.
 
@@ -74,7 +74,7 @@ def strip_namespace(name: str) -> str:
     return name.rpartition(" ")[2]
 
 
-def _make_parser(path: str, events: Events, part: str | None, may_have_dtd: bool) -> expat.XMLParserType:
+def _make_parser(path: str, events: XMLEvents, part: str | None, may_have_dtd: bool) -> expat.XMLParserType:
     depth = 0
 
     def start(name: str, attributes: Attributes) -> None:

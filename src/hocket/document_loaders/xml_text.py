@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 
 from hocket.document_loaders.files import FileLoader, name_title
-from hocket.document_loaders.xml_events import Attributes, Events, read_events, strip_namespace
+from hocket.document_loaders.xml_events import Attributes, XMLEvents, read_events, strip_namespace
 from hocket.documents import Document
 from hocket.errors import DocumentError
 
@@ -38,7 +38,7 @@ class _Element:
         self.has_text = False
 
 
-class _Outline(Events):
+class _Outline(XMLEvents):
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.title = ""

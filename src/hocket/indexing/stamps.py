@@ -88,7 +88,8 @@ class Stamps:
 
     async def write(self, counts: Mapping[str, int]) -> None:
         """Keep what is true now, when all is stored; of a file that could not be looked at what was true before."""
-        before = {path: facts for path, facts in self._before.items() if path not in {*self._now, *self._gone}}
+        others = {*self._now, *self._gone}
+        before = {path: facts for path, facts in self._before.items() if path not in others}
         known = {path: self._before[path][2] for path in self.loader.left_out} | dict(counts)
         failed = {error.path for error in self.loader.skipped}
         files = {
@@ -124,7 +125,7 @@ def _describe(value: object, depth: int = 0) -> JSON:
     if isinstance(value, Mapping):
         return {str(key): _describe(one, depth + 1) for key, one in cast("Mapping[object, object]", value).items()}
     if isinstance(value, re.Pattern):
-        return value.pattern if isinstance(value.pattern, str) else None
+        return str(cast("re.Pattern[str]", value))
     if isinstance(value, functools.partial):
         return [_describe(one, depth + 1) for one in (value.func, value.args, value.keywords)]
     if (name := getattr(value, "__qualname__", None)) is not None:
