@@ -125,7 +125,7 @@ def _describe(value: object, depth: int = 0) -> JSON:
     if isinstance(value, Mapping):
         return {str(key): _describe(one, depth + 1) for key, one in cast("Mapping[object, object]", value).items()}
     if isinstance(value, re.Pattern):
-        return str(cast("re.Pattern[str]", value))
+        return str(cast("re.Pattern[str]", value).pattern)
     if isinstance(value, functools.partial):
         return [_describe(one, depth + 1) for one in (value.func, value.args, value.keywords)]
     if (name := getattr(value, "__qualname__", None)) is not None:
