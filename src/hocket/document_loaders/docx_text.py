@@ -5,6 +5,7 @@ out, as are headers, footers, notes and comments.
 """
 
 import functools
+from typing import ClassVar
 
 from hocket.document_loaders.block_text import BlockText
 from hocket.document_loaders.xml_events import Attributes, XMLEvents
@@ -73,17 +74,21 @@ class DocumentText(BlockText):
         root: the name of the outermost element; "document" in a Word document.
     """
 
-    left_out = frozenset(("moveFrom", "del", "pPrChange", "rPrChange", "numberingChange", "Fallback"))
+    left_out: ClassVar[frozenset[str]] = frozenset(
+        ("moveFrom", "del", "pPrChange", "rPrChange", "numberingChange", "Fallback")
+    )
 
     def __init__(self, styles: Styles) -> None:
         super().__init__()
         self.root: str = ""
         self._styles = styles
-        self.starts |= {
-            "pStyle": lambda attributes: self.set_level(self._styles.level(_value(attributes))),
-            "outlineLvl": self._start_outline,
-            "numId": lambda attributes: self.set_item(_value(attributes) != "0"),
-        }
+        self.starts.update(
+            {
+                "pStyle": lambda attributes: self.set_level(self._styles.level(_value(attributes))),
+                "outlineLvl": self._start_outline,
+                "numId": lambda attributes: self.set_item(_value(attributes) != "0"),
+            }
+        )
 
     def start(self, name: str, attributes: Attributes) -> None:
         """Take the start of an element."""

@@ -90,14 +90,15 @@ class Page:
     """The text of a page, its title and its first heading."""
 
     def __init__(self, source: str) -> None:
-        self.title = self.heading = ""
+        self.title: str = ""
+        self.heading: str = ""
         self._parts: list[str] = []
         self._gap = 0  # ends of lines that are due before the next text
         self._between = ""  # what is due if there is no such end
         self._in_pre = 0
         self._heading_from: int | None = None
         self._read(source)
-        self.text = "".join(self._parts).strip(" \t\n")
+        self.text: str = "".join(self._parts).strip(" \t\n")
 
     def _read(self, source: str) -> None:
         at = 0

@@ -87,11 +87,13 @@ class _SlideText(BlockText):
     def __init__(self) -> None:
         super().__init__()
         self._kind = ""
-        self.starts |= {
-            "sp": lambda attributes: self._set_kind(""),
-            "ph": lambda attributes: self._set_kind(attributes.get("type", "")),
-            "p": self._start,
-        }
+        self.starts.update(
+            {
+                "sp": lambda attributes: self._set_kind(""),
+                "ph": lambda attributes: self._set_kind(attributes.get("type", "")),
+                "p": self._start,
+            }
+        )
         self.ends["sp"] = lambda: self._set_kind("")
 
     def _set_kind(self, kind: str) -> None:
