@@ -126,3 +126,14 @@ def test_errors_name_the_options():
 def test_a_word_for_the_switch():
     with pytest.raises(InvalidInput, match="unsupported is 'warn'; it is 'raise' or 'drop'"):
         openai_app({"m": ChatAnthropic(model="claude-sonnet-4-5", api_key="a-key")}, unsupported="warn")  # type: ignore[arg-type]
+
+
+async def test_names_that_a_client_makes_up_go_nowhere(claude: Server):
+    """A line break in one is no header of the reply, and the gateway keeps none of them."""
+    app = make_app(claude, unsupported="drop")
+    name = "x\r\nset-cookie: a=b\r\n\r\nHTTP/1.1 200 OK"
+    response = await send(app, "POST", CHAT, json=question(**{name: 1, "ü" * 9_000: 2, "presence_penalty": 0}))
+    assert response.status_code == 200, response.text
+    dropped = response.headers["x-hocket-dropped"]
+    assert dropped.isprintable() and "presence_penalty, x%0D%0Aset-cookie" in dropped and len(dropped) < 3_000
+    assert app.service.models.refused == {"m": {"presence_penalty"}}

@@ -9,10 +9,12 @@ more, without it, and the reply names it.
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar, cast
+from urllib.parse import quote
 
 from hocket._asgi import Header, Send
 from hocket._pipeline.answer import CACHE_HIT
 from hocket.errors import InvalidHook, UnknownOption, Unsupported
+from hocket.errors.hints import LONGEST_NAME
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import FieldsView
@@ -32,6 +34,8 @@ T = TypeVar("T")
 
 DROPPED = b"x-hocket-dropped"
 """The header that names the options that were left out."""
+
+_LONGEST_HEADER = 2_000
 
 
 class ModelExchange(GatewayExchange[AnswerRequest]):
@@ -132,7 +136,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
             finally:
                 if token is not None:
                     Relay.end(token)
-            self._models.refused[request.model] |= refused
+            self._models.refused[request.model] |= refused & request.spare  # other names a client has made up
             request = self._leave_out(request, refused)
 
     def _open_relay(self, model: AskedModel, request: AnswerRequest) -> Relay | None:
@@ -162,7 +166,9 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         """Return the headers that tell what was left out, or that nothing was."""
         if self._has_passed:
             return [PASSED]
-        return [(DROPPED, ", ".join(sorted(self._dropped)).encode())] if self._dropped else []
+        # Clients make names up: one with a line break would be a header of its own, or a reply.
+        names = ", ".join(quote(name[:LONGEST_NAME], safe="[]") for name in sorted(self._dropped))
+        return [(DROPPED, names[:_LONGEST_HEADER].encode())] if names else []
 
     def _explain(self, error: Exception, request: AnswerRequest | None) -> Refusal:
         if request is None or not isinstance(error, Unsupported | UnknownOption) or not error.options:
