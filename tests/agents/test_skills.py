@@ -267,6 +267,17 @@ def test_what_yaml_reads_in_another_way_is_left_to_it(tmp_path: Path, value: str
         read_skills(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "name", ["*a8", "&b [*b]", "!!int ''", "!!timestamp x"], ids=["aliases", "itself", "int", "date"]
+)
+def test_yaml_without_end_is_refused(tmp_path: Path, name: str):
+    """In a moment: a skill may come from a stranger, and a few lines may stand for millions of values."""
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]" for n in range(1, 9))] if "8" in name else []
+    write(tmp_path, "pdf", "\n".join(["---", *lines, f"name: {name}", "description: x", "---"]))
+    with pytest.raises(InvalidInput, match=r"SKILL.md, (line \d+: it stands for more|it is no text of plain YAML)"):
+        read_skills(tmp_path)
+
+
 async def test_a_failure_is_told_to_the_model(tmp_path: Path):
     """And the run goes on."""
     write(tmp_path, "pdf")

@@ -121,3 +121,37 @@ def test_yaml_names_what_is_to_be_installed(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingDependency, match=r"pip install 'hocket\[yaml\]'"):
         PromptTemplate.from_template("x").save(tmp_path / "p.yaml")
+
+
+def test_a_link_that_leads_out_of_the_working_directory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who wrote the folder may have made it; one within the directory is followed."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("../secret.txt").write_text("secret")
+    Path("t.txt").write_text("T")
+    for name, target in (("out.txt", "../secret.txt"), ("up", ".."), ("in.txt", "t.txt")):
+        Path(name).symlink_to(target)
+    for path in ("out.txt", "up/secret.txt"):
+        with pytest.raises(InvalidInput, match="outside of the working directory"):
+            load_prompt_from_config({"template_path": path})
+    assert load_prompt_from_config({"template_path": "in.txt"}).format() == "T"
+
+
+def test_what_has_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Aliases of YAML that stand for too much or for themselves, JSON without a bottom, a prompt that is its own example."""
+    monkeypatch.chdir(tmp_path)
+    bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]\n" for n in range(1, 9))
+    itself = {"_type": "few_shot", "example_prompt_path": "itself.json", "examples": [], "suffix": "x"}
+    for name, text, said in (
+        ("bomb.yaml", f"{bomb}template: *a8", "more than 100,000 values"),
+        ("loop.yaml", "template: &a [*a]", "more than 100,000 values"),
+        ("date.yaml", "template: 2001-99-99", "no text of plain YAML"),
+        ("int.yaml", "template: !!int ''", "no text of plain YAML"),
+        ("deep.json", "[" * 100_000, "is no JSON"),
+        ("itself.json", json.dumps(itself), "the prompt of its examples is itself"),
+    ):
+        Path(name).write_text(text)
+        with pytest.raises(InvalidInput, match=said):
+            load_prompt(name)

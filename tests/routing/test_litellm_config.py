@@ -401,6 +401,7 @@ def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for given, says in ((path, "no text"), (tmp_path, "Is a directory"), (tmp_path / "none.yaml", "No such file")):
         with pytest.raises(InvalidInput, match=says):
             routers_from_litellm(given)
+    path.write_text("a: 1")
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingDependency, match=r"hocket\[yaml\]"):
         routers_from_litellm(path)

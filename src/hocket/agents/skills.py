@@ -19,7 +19,8 @@ from typing import Annotated, cast
 
 from pydantic import PrivateAttr
 
-from hocket.errors import InvalidInput, MissingDependency, ToolException
+from hocket._yaml import read_yaml
+from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import excerpt, near_name_hint, shorten
 from hocket.tools import StructuredTool
 
@@ -167,17 +168,11 @@ def _read_fields(place: Path, lines: Sequence[str]) -> Mapping[str, object]:
     at = next(rich, None)
     if at is None:
         return {match[1]: match[2] for match in plain if match}
+    needed_by = f"{place}, line {at + 2}: more than 'key: value', without quotes,"
     try:
-        import yaml  # pyright: ignore[reportMissingModuleSource]
-    except ImportError as error:
-        way_out = "needs PyYAML: pip install 'hocket[yaml]'"
-        raise MissingDependency(f"{place}, line {at + 2}: more than 'key: value', without quotes, {way_out}") from error
-    try:
-        fields = yaml.safe_load("\n".join(lines))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        reason = getattr(error, "problem", None) or error
-        raise InvalidInput(f"{place}, line {mark.line + 2 if mark else at + 2}: {reason}") from error
+        fields = read_yaml("\n".join(lines), needed_by, 2)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}, {error}") from error
     if not isinstance(fields, dict):
         raise InvalidInput(f"{place}, line {at + 2}: a front matter is lines of 'key: value', not {excerpt(fields)}")
     return cast("dict[str, object]", fields)

@@ -101,7 +101,7 @@ class InputFile:
     def _read_row(self, line: str) -> dict[str, object]:
         try:
             data: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidInput('it is no JSON; a text is written in quotes: "like this"') from None
         match data:
             case str(text) if text:

@@ -26,7 +26,7 @@ LARGEST = 10_000_000
 _GROWING_FILTERS = ("center", "format", "indent", "join", "replace", "tojson", "wordwrap")
 _WIDTH = re.compile(r"\d{1,20}")
 _NUMBER = int | float | complex
-_NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|:[^{}]*\{")
+_NESTED_WIDTH = re.compile(r"%[^a-zA-Z%]*\*|:[^{}:]*\{")
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):

@@ -57,7 +57,10 @@ def load_prompt_from_config(config: FieldsView, *, allow_dangerous_paths: bool =
         OSError: a file cannot be read.
     """
     reader = _Reader(allow_dangerous_paths)
-    return reader.read(_check_mapping(config, "the configuration of a prompt"))
+    try:
+        return reader.read(_check_mapping(config, "the configuration of a prompt"))
+    except RecursionError:
+        raise InvalidInput("the prompt of its examples is itself, or is nested too deep") from None
 
 
 class _Reader:
@@ -120,7 +123,8 @@ class _Reader:
 
     def _check_path(self, given: str) -> Path:
         path = Path(given)
-        if not self._takes_any_path and (path.is_absolute() or ".." in path.parts):
+        lies_below = not path.is_absolute() and path.resolve().is_relative_to(Path.cwd().resolve())  # also by a link
+        if not self._takes_any_path and (".." in path.parts or not lies_below):
             raise InvalidInput(
                 f"{given} lies outside of the working directory: pass allow_dangerous_paths=True if you trust the file "
                 "that names it"

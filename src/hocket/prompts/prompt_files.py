@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hocket.errors import InvalidInput, MissingDependency
+from hocket._yaml import load_package, read_yaml
+from hocket.errors import InvalidInput
 
 __all__ = ["read_file", "write_file"]
+
+_NEED = "a prompt in a file of YAML, and not of JSON,"
 
 
 def read_file(path: Path, encoding: str | None = None) -> Any:
@@ -22,13 +25,12 @@ def read_file(path: Path, encoding: str | None = None) -> Any:
     if path.suffix == ".json":
         try:
             return json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"{path} is no JSON: {error}") from error
     if path.suffix in (".yaml", ".yml"):
-        yaml = _load_yaml()
         try:
-            return yaml.safe_load(text)
-        except yaml.YAMLError as error:
+            return read_yaml(text, _NEED)
+        except InvalidInput as error:
             raise InvalidInput(f"{path} is no YAML: {error}") from error
     raise _refuse_suffix(path)
 
@@ -38,7 +40,7 @@ def write_file(path: Path, config: Mapping[str, object]) -> None:
     if path.suffix == ".json":
         text = json.dumps(config, indent=4, ensure_ascii=False)
     elif path.suffix in (".yaml", ".yml"):
-        text = _load_yaml().safe_dump(config, default_flow_style=False, allow_unicode=True, sort_keys=False)
+        text = load_package(_NEED).safe_dump(config, default_flow_style=False, allow_unicode=True, sort_keys=False)
     else:
         raise _refuse_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,13 +49,3 @@ def write_file(path: Path, config: Mapping[str, object]) -> None:
 
 def _refuse_suffix(path: Path) -> InvalidInput:
     return InvalidInput(f"{path} is no file of prompts: its suffix is .json, .yaml or .yml")
-
-
-def _load_yaml() -> Any:
-    try:
-        import yaml  # pyright: ignore[reportMissingModuleSource]
-    except ImportError as error:
-        raise MissingDependency(
-            "prompts in YAML need PyYAML, which is not installed: pip install 'hocket[yaml]', or use .json"
-        ) from error
-    return yaml

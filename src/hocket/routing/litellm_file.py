@@ -1,27 +1,22 @@
 """What a LiteLLM proxy's file says: its YAML, the variables that it reads, and what of it is not done here.
 
-A file may come from somebody else: its size, and what its aliases stand for, have limits. It may hold keys: no message
-repeats a line of it.
+A file may come from somebody else: its size has a limit. It may hold keys: no message repeats a line of it.
 """
 
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from hocket._secrets import is_sensitive, redact
-from hocket.errors import InvalidInput, MissingDependency
-from hocket.errors.hints import excerpt
+from hocket._yaml import read_yaml
+from hocket.errors import InvalidInput
 
 __all__ = ["LiteLLMNotes", "read_list", "read_litellm_file", "read_mapping", "read_number"]
 
 LARGEST_FILE = 1_000_000
 """Bytes of a file."""
-
-MOST_VALUES = 100_000
-"""Values in it, each alias counted as what it stands for."""
 
 _VARIABLE = "os.environ/"
 
@@ -39,48 +34,18 @@ def read_litellm_file(path: str | Path) -> dict[str, object]:
         MissingDependency: PyYAML is not installed.
     """
     try:
-        import yaml  # pyright: ignore[reportMissingModuleSource]
-    except ImportError as error:
-        missing = "a LiteLLM file needs PyYAML, which is not installed: pip install 'hocket[yaml]'"
-        raise MissingDependency(missing) from error
-    try:
         with Path(path).open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
             raise InvalidInput(f"it is larger than {LARGEST_FILE:,} bytes")
-        text = data.decode("utf-8-sig")
-        _count_values(cast(Any, yaml).compose(text, yaml.SafeLoader), {})
-        return read_mapping(yaml.safe_load(text), "what it holds")
+        return read_mapping(read_yaml(data.decode("utf-8-sig"), "a LiteLLM file"), "what it holds")
     except OSError as error:
         reason = error.strerror
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        reason = f"line {mark.line + 1}: {getattr(error, 'problem', None)}" if mark else "it is no YAML"
-    except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, InvalidInput) else "it is no text of plain YAML"
+    except UnicodeDecodeError:
+        reason = "it is no text of plain YAML"
+    except InvalidInput as error:
+        reason = str(error)
     raise InvalidInput(f"{path}: {reason}")
-
-
-def _count_values(node: Any, sizes: dict[int, int]) -> int:
-    """Return how many values a node of YAML stands for.
-
-    Raises:
-        InvalidInput: they are too many, one is within itself, or a mapping has a key twice.
-    """
-    if node is None or isinstance(node.value, str):
-        return 1
-    size = sizes.get(id(node))
-    if size is None:
-        sizes[id(node)] = MOST_VALUES  # until it is known: within itself it has no end
-        pairs = node.value if node.id == "mapping" else [(one,) for one in node.value]
-        size = sizes[id(node)] = 1 + sum(_count_values(one, sizes) for pair in pairs for one in pair)
-        keys = [str(pair[0].value) for pair in pairs if len(pair) > 1]
-        for key, count in Counter(keys).items():
-            if count > 1:
-                raise InvalidInput(f"line {node.start_mark.line + 1}: the key {excerpt(key)} is there twice")
-    if size > MOST_VALUES:
-        raise InvalidInput(f"it stands for more than {MOST_VALUES:,} values")
-    return size
 
 
 def read_mapping(value: object, place: str) -> dict[str, Any]:

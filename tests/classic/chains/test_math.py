@@ -7,6 +7,7 @@ from hocket.classic.chains import LLMMathChain
 from hocket.classic.memory import ConversationBufferMemory
 from hocket.errors import OutputParserException
 from hocket.runnables.folding import add
+from tests.kit import assert_linear
 
 pytestmark = pytest.mark.anyio
 
@@ -57,3 +58,13 @@ def test_the_prompt_and_the_keys_may_be_others() -> None:
     chain = LLMMathChain(model, PromptTemplate.from_template("Compute {question}"), input_key="q", output_key="a")
     assert chain.invoke({"q": "{x}"}) == {"q": "{x}", "a": "Answer: 2"}
     assert model.requests[0].messages[0].text == "Compute {x}"
+
+
+def test_a_reply_is_read_in_linear_time() -> None:
+    """A model may be told to write a fence and nothing but blank lines in it."""
+
+    def ask(count: int) -> None:
+        with pytest.raises(OutputParserException):
+            LLMMathChain.from_llm(ScriptedChatModel(script=["```" + "\n" * count])).invoke({"question": "?"})
+
+    assert_linear(ask, 20_000)

@@ -15,6 +15,7 @@ from hocket.classic.memory import ConversationBufferMemory
 from hocket.errors import InvalidInput, OutputParserException
 from hocket.runnables.folding import add
 from tests.chat_history.conftest import postgres_url as postgres_url
+from tests.kit import assert_linear
 
 pytestmark = pytest.mark.anyio
 
@@ -313,3 +314,13 @@ def test_a_server_that_is_not_there_and_a_table_that_is_not(postgres_url: str) -
     with pytest.raises(InvalidInput, match="cannot be reached") as raised:
         SQLDatabase("postgresql://ada:hush@127.0.0.1:1/x", ["a"]).get_table_info()
     assert "hush" not in str(raised.value)
+
+
+def test_a_reply_is_read_in_linear_time(path: Path) -> None:
+    """A model may be told to write a fence and nothing but blank lines in it."""
+
+    def ask(count: int) -> None:
+        with pytest.raises(OutputParserException):
+            make_chain(path, "```" + "\n" * count)[0].invoke({"query": "?"})
+
+    assert_linear(ask, 20_000)

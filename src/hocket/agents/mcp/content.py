@@ -158,7 +158,7 @@ def _read_plain(text: str) -> object:
     """Return what a tool has returned, wrapped; None: it is not of the type that it is said to be."""
     try:
         return {"result": json.loads(text)}
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -34,7 +34,7 @@ MATH_PROMPT = ChatPromptTemplate(
 )
 """Variable: ``question``."""
 
-_FENCE = re.compile(r"```[a-z]*\s*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```[a-z]*[^\S\n]*\n(.*?)```", re.DOTALL)  # in linear time: a model may be told to write anything
 _ANSWER = "Answer: "
 
 

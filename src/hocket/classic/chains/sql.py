@@ -46,7 +46,9 @@ ROWS_PROMPT = ChatPromptTemplate(
 )
 """Variables: ``question``, ``sql`` and ``rows``."""
 
-_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(
+    r"```[a-zA-Z]*[^\S\n]*\n(.*?)```", re.DOTALL
+)  # in linear time: a model may be told to write anything
 _LABEL = re.compile(r"^\s*SQL ?Query:\s*", re.IGNORECASE)
 
 

@@ -62,7 +62,7 @@ def write_found_call(item: Fields, deferred: DeferredTools) -> Fields:
 def _read_arguments(text: str) -> object:
     try:
         return json.loads(text or "{}")
-    except ValueError:  # as the model wrote it
+    except (ValueError, RecursionError):  # as the model wrote it
         return {"query": text}
 
 
