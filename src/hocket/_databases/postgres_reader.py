@@ -6,7 +6,8 @@ What keeps a query from doing more than it may:
 - It is the query of a cursor, which takes a SELECT and nothing else; and it is sent as one statement.
 - It calls only functions that are known to be harmless (`sql_functions`).
 - Before the first row is fetched, PostgreSQL is asked which relations the transaction has locked. A query locks each one
-  that it names, in whatever way it does so, and those behind a view. All must be among the named ones.
+  that it names, in whatever way it does so, and those behind a view. All must be among the named ones. It is asked again
+  before a row is shown: a function that runs a query of its own would have locked others by then.
 
 Rows come as JSON, cut by the server, so that no answer is larger than the limit.
 """
@@ -115,15 +116,20 @@ class PostgresReader:
             for name in ("statement_timeout", "lock_timeout"):
                 cursor.execute(f"SET LOCAL {name} = {milliseconds}".encode())
             cursor.execute("SET LOCAL standard_conforming_strings = on")
+            cursor.execute("SET LOCAL client_encoding = 'UTF8'")  # in others a backslash may be half of a letter
             row = f"pg_catalog.left(pg_catalog.to_json(answer)::text, {self._max_chars + 1})"
             cut = f"SELECT {row} FROM (\n{query}\n) answer LIMIT {self._max_rows + 1}"
             cursor.execute(f"DECLARE answers NO SCROLL CURSOR FOR {cut}".encode())
-            locked: Sequence[tuple[int, str]] = cursor.execute(_LOCKED).fetchall()
-            if others := sorted(name for oid, name in locked if oid not in allowed):
-                raise InvalidInput(
-                    f"Not allowed: reading {', '.join(others)}. Only these tables can be read: {', '.join(self._tables)}."
-                )
-            return [row for (row,) in cursor.execute(f"FETCH {self._max_rows + 1} FROM answers".encode()).fetchall()]
+            self._check_locks(cursor.execute(_LOCKED).fetchall(), allowed)
+            rows = [row for (row,) in cursor.execute(f"FETCH {self._max_rows + 1} FROM answers".encode()).fetchall()]
+            self._check_locks(cursor.execute(_LOCKED).fetchall(), allowed)
+            return rows
+
+    def _check_locks(self, locked: Sequence[tuple[int, str]], allowed: set[int]) -> None:
+        if others := sorted(name for oid, name in locked if oid not in allowed):
+            raise InvalidInput(
+                f"Not allowed: reading {', '.join(others)}. Only these tables can be read: {', '.join(self._tables)}."
+            )
 
     def read_schema(self) -> Iterator[str]:
         """Yield a statement that would make each table.

@@ -3,7 +3,8 @@
 PostgreSQL has functions that read files, run queries given as text, wait, or write; a transaction that is read-only stops
 few of them. So a query may call those alone that are listed here: what analysts write, none of which looks beyond its
 arguments or makes a short text a huge one. The query is cut into words for that, as PostgreSQL does it; what cannot be
-cut is refused.
+cut is refused. So is what PostgreSQL may cut in another way: a text that goes on in the next line, of which only the first
+part says how its backslashes are read, and signs and spaces beyond ASCII, which are letters to it.
 """
 
 import re
@@ -45,12 +46,12 @@ _KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
 _NAMING = frozenset({"as", "with", "recursive"})  # what follows is the name of a part of the query, and of its columns
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|--[^\n\r]*)"
+    r"(?P<space>[ \t\n\r\f\v]+|--[^\n\r]*)"
     r"|(?P<text>[eE]'(?:[^'\\]|''|\\.)*'|(?:[nNbBxX])?'(?:[^']|'')*'|\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$)"
     r'|(?P<quoted>"(?:[^"]|"")+")'
     r"|(?P<word>[^\W\d][\w$]*)"
-    r"|(?P<number>\d[\w.]*)"
-    r"|(?P<sign>[^\s'\"])",
+    r"|(?P<number>[0-9][\w.]*)"
+    r"|(?P<sign>[!#-&(-~])",
     re.DOTALL,
 )
 
@@ -73,6 +74,8 @@ def check_functions(query: str) -> None:
     for index, token in enumerate(tokens):
         if token == (";", "sign"):
             raise InvalidInput("Not allowed: a semicolon. Only one SELECT statement is taken.")
+        if token.kind == "text" and index and tokens[index - 1].kind == "text":
+            raise InvalidInput("Not allowed: a text right behind another. Join them with ||.")
         depth += (token.text in "([") - (token.text in ")]") if token.kind == "sign" else 0
         if depth < 0:
             break

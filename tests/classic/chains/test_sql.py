@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import psycopg
@@ -204,6 +205,7 @@ def schema(postgres_url: str) -> Iterator[str]:
             "CREATE TABLE {}.part (d int) PARTITION BY RANGE (d)",
             "CREATE TABLE {}.part1 PARTITION OF {}.part FOR VALUES FROM (0) TO (10)",
             "INSERT INTO {}.part VALUES (3)",
+            "CREATE FUNCTION {}.abs(text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RETURN (SELECT word FROM {}.secret); END$$",
         ):
             connection.execute(statement.replace("{}", name).encode())
         yield name
@@ -212,7 +214,9 @@ def schema(postgres_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def database(postgres_url: str, schema: str) -> SQLDatabase:
-    return SQLDatabase(postgres_url, [f"{schema}.item", f"{schema}.part"], max_seconds=0.5)
+    path = quote(f"-c search_path={schema}")
+    url = f"{postgres_url}{'&' if '?' in postgres_url else '?'}options={path}"
+    return SQLDatabase(url, [f"{schema}.item", f"{schema}.part"], max_seconds=0.5)
 
 
 async def test_a_chain_over_postgresql(database: SQLDatabase, schema: str) -> None:
@@ -269,6 +273,13 @@ POSTGRES_HOSTILE = [
     "SELECT pg_read_file('/etc/passwd')",
     "SELECT pg_read_file /* x */ ('/etc/passwd')",
     "SELECT 1 --\r, pg_read_file('/etc/passwd')",
+    "SELECT E'a'\n'\\'' AS x, query_to_xml('SELECT * FROM {}.secret', true, true, $$$$) --'\n",
+    "SELECT E'a'--\n'\\'' AS x, pg_read_file('/etc/passwd') --'\n",
+    "SELECT 1 AS x, €E'\\'', query_to_xml('SELECT * FROM {}.secret', true, true, $$$$) --'\n",
+    "SELECT 1 AS\xa0x",
+    "SELECT ٣.query_to_xml('SELECT * FROM {}.secret', true, true, '')",
+    "SELECT {}.abs('secret'::text)",
+    "SELECT abs('secret'::text)",
     "SELECT U&\"pg\\005fread_file\"('/etc/passwd')",
     "SELECT lo_import('/etc/passwd')",
     "SELECT set_config('transaction_read_only', 'off', false)",
