@@ -103,9 +103,10 @@ def test_links_to_folders_are_not_followed(tree: Path) -> None:
     (tree / "a" / "link.txt").symlink_to(tree / "a" / "z.txt")
     (tree / "a" / "away.txt").symlink_to(tree / "b.txt")
     (tree / "a" / "broken.txt").symlink_to(tree / "a" / "gone.txt")
+    (tree / "a" / "circle.txt").symlink_to("circle.txt")  # which must not hide what is beside it
     loader = open_documents(tree / "a", on_error="skip")
     assert names(loader, tree) == ["a/link.txt", "a/y/deep.txt", "a/z.txt"]
-    assert [os.path.basename(error.path) for error in loader.skipped] == ["broken.txt"]
+    assert [os.path.basename(error.path) for error in loader.skipped] == ["broken.txt", "circle.txt"]
 
 
 def test_every_format_of_text_is_found(tmp_path: Path) -> None:

@@ -290,6 +290,23 @@ def test_injected_arguments_have_no_back_door(name: str) -> None:
     assert answer.content == "ada 7"
 
 
+def test_what_is_injected_arrives_by_either_name() -> None:
+    """Where a field has an alias, and pydantic would pass over its own name: the default would stand for the user."""
+
+    class Aliased(BaseModel):
+        question: str
+        user: Annotated[str, InjectedToolArg] = Field("nobody", alias="userId")
+
+    @tool(args_schema=Aliased)
+    def ask(question: str, user: str) -> str:
+        """Ask."""
+        return user
+
+    for name in ("user", "userId"):
+        message = asked(call("ask", question="q", user="root", userId="root"))
+        assert run_tool_calls(message, [ask], injected={name: "ada"})[0].content == "ada"
+
+
 def test_limits_that_will_not_do() -> None:
     """A bound or a time that is not above 0 is refused before anything runs."""
     with pytest.raises(InvalidInput, match="max_concurrency is 0"):

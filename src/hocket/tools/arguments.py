@@ -155,7 +155,7 @@ def _make_model_check(schema: type[BaseModel]) -> Check:
     is_inferred = issubclass(schema, InferredArguments)
 
     def check(given: Mapping[str, object]) -> dict[str, object]:
-        made = schema.model_validate(dict(given))
+        made = schema.model_validate(dict(given), by_alias=True, by_name=True)  # what is injected has either name
         values = {
             (field.alias or name) if is_inferred else name: getattr(made, name)
             for name, field in fields.items()
