@@ -9,11 +9,11 @@ import string
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from tests.kit import Screen
+from tests.kit import Screen, assert_linear
 
 pytest.importorskip("rich", reason="rich makes the command prettier where it is there")
 
-from hocket.cli.markdown import MarkdownPart
+from hocket.cli.markdown import _UNDECIDED, MarkdownPart
 from tests.kit.amount import limit_examples
 
 STYLE = re.compile(r"\x1b\[[\d;]*m")
@@ -156,3 +156,8 @@ def test_what_is_finished_is_written_once() -> None:
     pieces = [text[start : start + 7] for start in range(0, len(text), 7)]
     lines = [line.strip(" •") for line in screen_of(pieces, 30, lines=8).text.split("\n") if line]
     assert lines == [line for n in range(30) for line in (f"Paragraph {n}.", f"item {n}", f"code {n}")]
+
+
+def test_blanks_without_end_are_looked_at_once() -> None:
+    """A model may be told to write them: whether a line may yet become a mark is found in linear time."""
+    assert_linear(lambda count: _UNDECIDED.match(" " * count + "x"), 20_000)

@@ -36,7 +36,9 @@ __all__ = ["MarkdownPart", "lay_out"]
 _CODE_THEME = "ansi_dark"  # the terminal's own colours
 _THEME = Theme({"markdown.code": "cyan", "markdown.h1": "bold underline", "markdown.h2": "bold"})
 _NARROW = 4  # cells that a column of a table needs at least, its margin counted
-_UNDECIDED = re.compile(r"\s*[-=>#*+_`~|]*\s*\Z|\s*\d{1,3}[.)]?\s*\Z")  # a line that may become a mark of Markdown
+_UNDECIDED = re.compile(
+    r"\s*+[-=>#*+_`~|]*+\s*+\Z|\s*+\d{1,3}+[.)]?\s*+\Z"
+)  # a line that may become a mark of Markdown
 _ESCAPED = frozenset("*_`~#|<>$-+!\n")  # by a backslash; before other signs it is one, as in formulas, paths and JSON
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 _SHARE = 0.5  # of the time may go into drawing; what comes meanwhile is drawn together

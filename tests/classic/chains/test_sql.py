@@ -205,7 +205,8 @@ def schema(postgres_url: str) -> Iterator[str]:
             "CREATE TABLE {}.part (d int) PARTITION BY RANGE (d)",
             "CREATE TABLE {}.part1 PARTITION OF {}.part FOR VALUES FROM (0) TO (10)",
             "INSERT INTO {}.part VALUES (3)",
-            "CREATE FUNCTION {}.abs(text) RETURNS text LANGUAGE plpgsql AS $$BEGIN RETURN (SELECT word FROM {}.secret); END$$",
+            "CREATE FUNCTION {}.abs(text) RETURNS text LANGUAGE plpgsql AS "
+            "$$BEGIN RETURN (SELECT word FROM {}.secret); END$$",
         ):
             connection.execute(statement.replace("{}", name).encode())
         yield name
