@@ -12,6 +12,7 @@ from hocket.document_loaders import BaseLoader, MarkdownLoader, TextLoader
 from hocket.documents import Document
 from hocket.errors import DocumentError, InvalidInput
 from tests.document_loaders.files import contents, list_open, load_until_error, write
+from tests.kit import assert_linear
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), min_size=1)
 MARKED = ["utf-8-sig", "utf-16", "utf-32"]
@@ -215,3 +216,15 @@ def title(tmp_path: Path, text: str) -> object:
 )
 def test_the_title_is_the_first_heading(tmp_path: Path, text: str, expected: str) -> None:
     assert title(tmp_path, text) == expected
+
+
+@pytest.mark.parametrize("begin", ["# a", "---\ntitle: a"])
+def test_a_title_is_found_in_linear_time(tmp_path: Path, begin: str) -> None:
+    """A file may be a stranger's, and a line of it as long as he likes."""
+    path = tmp_path / "a.md"
+
+    def load(count: int) -> None:
+        path.write_text(f"{begin}{' ' * count}b\n---\n")
+        assert MarkdownLoader(path).load()[0].metadata["title"].endswith("  b")
+
+    assert_linear(load, 200_000)

@@ -8,7 +8,7 @@ import h11
 import pytest
 from hypothesis import given, strategies as st
 
-from hocket.http.http1 import MAX_HEAD, ReplyParser, encode_head
+from hocket.http.http1 import MAX_HEAD, MAX_LINE, ReplyParser, encode_head
 
 
 class Outcome(NamedTuple):
@@ -297,3 +297,12 @@ def test_interim_replies_without_end(size: int) -> None:
     with pytest.raises(ValueError, match="interim replies included"):
         for at in range(0, len(data), size):
             parser.feed(data[at : at + size])
+
+
+def test_a_line_between_chunks_without_end() -> None:
+    """It is read anew with each byte that comes, so there are not many."""
+    parser = ReplyParser("GET")
+    parser.feed(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;")
+    with pytest.raises(ValueError, match="a chunk without its length"):
+        for _ in range(MAX_LINE):
+            parser.feed(b"x")

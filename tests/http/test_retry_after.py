@@ -61,3 +61,8 @@ def test_the_wait_that_a_reply_asks_for(headers: dict[str, str], body: Any, seco
 )
 def test_go_durations(text: str, seconds: float | None) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
+
+
+def test_a_duration_without_end_is_none() -> None:
+    """A server may write one into a header: to read it took the square of its length."""
+    assert parse_duration("0" * 100_000) is None and parse_duration("1s" * 51) is None

@@ -11,10 +11,10 @@ from hocket.documents import Document
 __all__ = ["MarkdownLoader", "TextLoader", "find_markdown_title"]
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _BLOCK = re.compile(r" {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])| {4}|\t")
-_TITLE = re.compile(r"title:[ \t]*(.*?)[ \t]*$")
+_TITLE = "title:"
 
 
 class TextLoader(FileLoader):
@@ -70,7 +70,7 @@ def find_markdown_title(text: str) -> str | None:
         if end is not None:
             front = text[4 : 4 + end.start()].split("\n")
             for line in front:
-                if (found := _TITLE.match(line)) and (title := found[1].strip("\"'")):
+                if line.startswith(_TITLE) and (title := line.removeprefix(_TITLE).strip(" \t").strip("\"'")):
                     return title
             lines = iter(text[4 + end.end() :].split("\n"))
     fence, before = "", ""
@@ -80,10 +80,16 @@ def find_markdown_title(text: str) -> str | None:
             fence, before = ("" if fence else mark[1]), ""
         elif fence:
             continue
-        elif (heading := _HEADING.match(line)) and heading[1]:
-            return heading[1].strip()
+        elif (heading := _HEADING.match(line)) and (title := _drop_closing(heading[1].strip())):
+            return title
         elif before and _UNDERLINE.match(line):
             return before
         else:
             before = "" if _BLOCK.match(line) else line.strip()
     return None
+
+
+def _drop_closing(heading: str) -> str:
+    """Return a heading without the signs that may end it: ``Title ##``."""
+    bare = heading.rstrip("#")
+    return bare.rstrip() if bare[-1:] in (" ", "\t") else heading

@@ -11,7 +11,10 @@ from collections.abc import Iterable
 __all__ = ["ReplyParser", "encode_head"]
 
 MAX_HEAD = 100 * 1024
-"""Bytes that the head of a reply, or a line between two chunks, may have."""
+"""Bytes that the head of a reply may have."""
+
+MAX_LINE = 4096
+"""Bytes that a line between two chunks may have: with each piece that comes it is read anew."""
 
 TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 METHOD = re.compile(TOKEN)
@@ -191,7 +194,7 @@ class ReplyParser:
                 continue
             line = CHUNK_LINE.match(data, at)
             if line is None:
-                if data.find(b"\r\n", at) >= 0 or size - at > MAX_HEAD:
+                if data.find(b"\r\n", at) >= 0 or size - at > MAX_LINE:
                     raise ValueError("a chunk without its length")
                 break
             left = int(line[1], 16)

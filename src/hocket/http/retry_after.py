@@ -20,6 +20,7 @@ FOREVER = 1e12
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)")
+_LONGEST = 100  # characters of a duration: to look for one takes the square of their number
 _REMAINING = re.compile(r"ratelimit.*remaining")
 
 
@@ -40,7 +41,7 @@ def read_retry_after(headers: Mapping[str, str], body: object = None, *, now: da
 
 def parse_duration(text: str) -> float | None:
     """Return the seconds of a Go duration ("6m0s", "120ms", "1h2m3.5s"); None if it is none."""
-    if not text or _PART.sub("", text):
+    if not 0 < len(text) <= _LONGEST or _PART.sub("", text):
         return None
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
 

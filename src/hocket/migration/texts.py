@@ -16,7 +16,7 @@ __all__ = ["judge_beginning", "judge_text"]
 _DOTTED = re.compile(r"langchain(_\w+)?(\.\w+)+(:\w[\w.]*)?")
 _PACKAGE = re.compile(r"langchain(_\w+)?")
 _BEGUN = re.compile(r"langchain\w*(\.|$|[%{])")
-_CODE = re.compile(r"(^|[;:\n])\s*(from|import)\s+langchain|\b(import_module|__import__)\(\s*['\"]langchain")
+_CODE = re.compile(r"(^|[;:\n])[^\S\n]*(from|import)\s+langchain|\b(import_module|__import__)\(\s*['\"]langchain")
 _IMPORTERS = frozenset(
     {
         *("import_module", "__import__", "reload", "find_spec", "resolve_name", "run_module", "importorskip"),
