@@ -96,3 +96,12 @@ def test_names_of_hocket_exist() -> None:
     """A name that a page writes out, `hocket.room.Name`, is one that a reader can import."""
     missing = {show_path(page): [name for name in names_on(page) if not is_there(name)] for page in PAGES}
     assert {page: names for page, names in missing.items() if names} == {}
+
+
+def test_security_has_a_row_for_each_room() -> None:
+    """Who reviews a room finds what strangers control there, and the tests of what is done about it."""
+    table = (ROOT / "docs" / "security.md").read_text().partition("## Room by room")[2]
+    rooms = {path.name for path in (ROOT / "src" / "hocket").iterdir() if path.is_dir() and path.name[0] not in "_."}
+    assert rooms - set(re.findall(r"`(\w+)`", table)) == set()
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    assert [row for row in rows if not TEST.search(row)] == []

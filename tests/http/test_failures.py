@@ -9,6 +9,7 @@ import pytest
 
 from hocket import errors
 from hocket.errors import ErrorCode, LLMError
+from hocket.http.error_body import read_error_body
 from hocket.http.failures import OPEN, STATUSES, WAYS_OUT, classify_error, has_failed
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -319,3 +320,10 @@ def test_a_good_status_may_carry_a_failure(body: Any, failed: bool) -> None:
 
 def _is_llm_error(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, LLMError)
+
+
+def test_no_error_steers_a_terminal() -> None:
+    """What a server says goes into logs, which are read on terminals: without control characters, in one line."""
+    body = '{"error": {"message": "\\u001b]0;title\\u0007 a\\r\\nERROR b \\u009b2J \\u0000"}}'
+    text = read_error_body(body.encode()).text
+    assert text.isprintable() and "a ERROR b" in text

@@ -16,12 +16,15 @@ QUOTED = 600
 PAGE = 20_000
 """Characters of an HTML page that are searched for text."""
 
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)))
+"""The characters that steer a terminal."""
+
 
 class ErrorBody(NamedTuple):
     """What the body of an error says.
 
     Attributes:
-        text: for people, in one line.
+        text: for people, in one line of printable characters.
         words: for machines: ``code``, ``type``, ``status``, Google's ``reason``; the most precise one first.
         status: a status inside the body; None: it has none.
         details: the other fields.
@@ -109,5 +112,5 @@ def _describe_problem(problem: JSON) -> str:
 
 
 def _quote(text: str) -> str:
-    text = " ".join(text.split())
+    text = " ".join(text.split()).translate(_CONTROLS)  # it goes into logs, which are read on terminals
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}… ({len(text)} characters)"
