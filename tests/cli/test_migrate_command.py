@@ -105,6 +105,20 @@ def test_git(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (folder / "new.py").read_text() == AFTER
 
 
+def test_git_runs_nothing_of_a_strangers_repository(folder: Path) -> None:
+    """Its settings may name programs for `git status` to run."""
+    commit(folder)
+    (folder / "run.sh").write_text(f"#!/bin/sh\ntouch {folder}/ran\n")
+    (folder / "run.sh").chmod(0o755)
+    (folder / ".git" / "hooks" / "post-index-change").write_text((folder / "run.sh").read_text())
+    (folder / ".git" / "hooks" / "post-index-change").chmod(0o755)
+    subprocess.run(["git", "config", "core.fsmonitor", f"{folder}/run.sh"], cwd=folder, check=True)
+    os.utime(folder / "moved.py", (1, 1))
+    assert main(["migrate", "--write", "."]) == 0
+    assert (folder / "moved.py").read_text() == AFTER
+    assert not (folder / "ran").exists()
+
+
 def test_a_link_out_of_the_directory_is_not_followed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whoever made the tree may have put one there; a file that is named is taken."""
     away = tmp_path_factory.mktemp("away") / "away.py"

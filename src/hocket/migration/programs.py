@@ -180,7 +180,8 @@ def _find_changes(path: Path) -> str | None:
     """Return what git says against writing a file; None: it has the file as it is, or there is no repository."""
     if not any(os.path.exists(parent / ".git") for parent in path.parents):
         return None
-    command = ["git", "-C", str(path.parent), "status", "--porcelain", "--ignored=no", "--", path.name]
+    quiet = ["--no-optional-locks", "-c", "core.fsmonitor=false"]  # no program that the repository names is run
+    command = ["git", *quiet, "-C", str(path.parent), "status", "--porcelain", "--ignored=no", "--", path.name]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
     except subprocess.TimeoutExpired:
