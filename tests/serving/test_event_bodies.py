@@ -16,6 +16,7 @@ from hocket.agents import create_agent
 from hocket.errors import AuthenticationError, HocketError, InvalidInput, StreamTruncated
 from hocket.messages import AIMessageChunk, HumanMessage
 from hocket.serving import EventBody, OutgoingEvent, describe_item, openai_app, openai_events, sse
+from hocket.serving.event_body import log_failure
 from hocket.serving.refusals import explain_failure
 from hocket.testing import virtual_clock
 from tests.kit import hook_model, tool_model
@@ -68,6 +69,13 @@ async def test_a_failure_is_an_event():
     assert [event for event, _, _ in events] == ["", "error"]
     assert json.loads(events[1][2])["error"]["message"] == "the answer broke off"
     assert b"sk-1" not in await read(sse(model.astream("hi")))
+
+
+def test_a_failure_is_one_line_of_the_log(caplog: pytest.LogCaptureFixture):
+    """Errors repeat what clients say: nobody adds a line to the log so, or steers the terminal of who reads it."""
+    log_failure(ValueError("bad\nERROR all is lost \x1b[2J\x9b2J"))
+    (record,) = caplog.records
+    assert record.getMessage().isprintable() and "bad ERROR all is lost" in record.getMessage()
 
 
 async def test_what_a_program_says_in_its_errors_is_not_told(caplog: pytest.LogCaptureFixture):

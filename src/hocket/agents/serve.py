@@ -31,7 +31,7 @@ from hocket._runtime.clock import Alarm
 from hocket._secrets import redact
 from hocket.agents.agent import Agent
 from hocket.errors import InvalidInput
-from hocket.errors.hints import shorten
+from hocket.errors.hints import make_line, shorten
 from hocket.messages.content import Fields, FieldsView
 
 __all__ = ["ASGIApp", "Language", "Receive", "Send", "react_app"]
@@ -190,7 +190,9 @@ class _ReactApp(Generic[Output]):
                 return self._refuse(500, f"the run ended without an answer ({result.stop})")
             response = {"response": to_jsonable_python(result.output, inf_nan_mode="null")}
         except Exception as error:  # of whatever kind: a server has to answer
-            _log.error("a run for %s failed: %s", self.path, shorten(redact(f"{type(error).__name__}: {error}")))
+            _log.error(
+                "a run for %s failed: %s", self.path, shorten(make_line(redact(f"{type(error).__name__}: {error}")))
+            )
             return self._refuse(500)
         # A lone surrogate, which a model may make of half an escape, is no UTF-8.
         body = json.dumps(response, ensure_ascii=False).encode(errors="replace")

@@ -16,6 +16,7 @@ __all__ = [
     "bridge_hint",
     "excerpt",
     "explain_arguments",
+    "make_line",
     "near_name",
     "near_name_hint",
     "shorten",
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 LONGEST_NAME = 100
 """Characters of a name that are compared and shown."""
+
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)))
 
 _instead: dict[object, Mapping[str, str]] = {}
 
@@ -50,6 +53,11 @@ def near_name_hint(name: str, known: Iterable[str]) -> str:
 def excerpt(value: object, longest: int = LONGEST_NAME) -> str:
     """Return the first ``longest`` characters of a value's ``repr``, with ``…`` where some were left out."""
     return shorten(repr(value[: longest + 1] if isinstance(value, str | bytes) else value), longest)
+
+
+def make_line(text: str) -> str:
+    """Return a text as one line, without characters that steer a terminal: logs are read on one, line by line."""
+    return " ".join(text.split()).translate(_CONTROLS)
 
 
 def shorten(text: str, longest: int = 2_000) -> str:

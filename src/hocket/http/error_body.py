@@ -7,6 +7,7 @@ from pydantic_core import from_json
 
 from hocket._json import JSON, JSONObject
 from hocket._secrets import redact
+from hocket.errors.hints import make_line
 
 __all__ = ["ErrorBody", "read_error_body"]
 
@@ -15,9 +16,6 @@ QUOTED = 600
 
 PAGE = 20_000
 """Characters of an HTML page that are searched for text."""
-
-_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)))
-"""The characters that steer a terminal."""
 
 
 class ErrorBody(NamedTuple):
@@ -112,5 +110,5 @@ def _describe_problem(problem: JSON) -> str:
 
 
 def _quote(text: str) -> str:
-    text = " ".join(text.split()).translate(_CONTROLS)  # it goes into logs, which are read on terminals
+    text = make_line(text)
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}… ({len(text)} characters)"

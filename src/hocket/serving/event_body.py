@@ -18,7 +18,7 @@ import anyio
 from hocket._runtime.stream import Sink, Stream
 from hocket._secrets import redact
 from hocket.errors import InvalidInput
-from hocket.errors.hints import shorten
+from hocket.errors.hints import make_line, shorten
 
 __all__ = [
     "PING_SECONDS",
@@ -201,8 +201,8 @@ def check_ping(ping: float | None) -> None:
 
 
 def log_failure(error: Exception) -> None:
-    """Log what went wrong, whatever the client is told of it, without what looks like a key."""
-    _log.error("a request failed: %s", shorten(redact(f"{type(error).__name__}: {error}")))
+    """Log what went wrong, whatever the client is told of it, in one line, without what looks like a key."""
+    _log.error("a request failed: %s", shorten(make_line(redact(f"{type(error).__name__}: {error}"))))
 
 
 def as_stream(source: AsyncIterable[T]) -> Stream[T]:
