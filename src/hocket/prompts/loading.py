@@ -4,6 +4,7 @@ A file may name others: the text of a template, examples, the prompt of an examp
 caller trusts it those lie below the working directory, and templates are no Jinja2.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -123,7 +124,7 @@ class _Reader:
 
     def _check_path(self, given: str) -> Path:
         path = Path(given)
-        lies_below = not path.is_absolute() and path.resolve().is_relative_to(Path.cwd().resolve())  # also by a link
+        lies_below = not path.is_absolute() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath("."))
         if not self._takes_any_path and (".." in path.parts or not lies_below):
             raise InvalidInput(
                 f"{given} lies outside of the working directory: pass allow_dangerous_paths=True if you trust the file "
