@@ -4,7 +4,6 @@ import json
 import resource
 import signal
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -31,6 +30,7 @@ from hocket.testing import BatchPlan, Hangup, Reply, Status, serve, virtual_cloc
 from hocket.testing.server.submitted_batch import SubmittedBatch
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import Provider, Served, answer, read_lines, serve_batches
+from tests.kit.warm import Program
 
 OPENAI = PROVIDERS[0]
 ROWS = [f"row {number}" for number in range(6)]
@@ -443,12 +443,8 @@ async def test_two_processes_and_ctrl_c(out: Path) -> None:
         server.batches.plan = BatchPlan(seconds=3600)
 
         def start() -> subprocess.Popen[str]:
-            return subprocess.Popen(
-                [sys.executable, "-c", textwrap.dedent(PROGRAM), server.url, str(out)],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
+            command = ("-c", textwrap.dedent(PROGRAM), server.url, str(out))
+            return Program(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
         first = start()
         await wait_until(lambda: has_id(out))

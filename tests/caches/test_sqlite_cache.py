@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from hocket.caches.values import dump_candidates
 from hocket.errors import StoreError
 from hocket.outputs import Generation
 from hocket.testing import VirtualClock
+from tests.kit import warm
 
 MODEL = "model"
 
@@ -179,7 +179,7 @@ print(cache.lookup("b", "m")[0].text)
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit on the size of files is POSIX's")
 def test_a_full_disk_costs_the_answer_that_did_not_fit(path: str) -> None:
     """Nothing of it is stored; what was there is read, and when there is room again, written."""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", FULL, path], capture_output=True, text=True, check=True)
+    done = warm.run("-W", "error", "-c", FULL, path, capture_output=True, check=True)
     error, *rest = done.stdout.splitlines()
     assert path in error
     assert rest == ["a None", "b"]

@@ -37,7 +37,7 @@ class Family:
 
     def start(self) -> "subprocess.Popen[str]":
         """Start a worker."""
-        worker = Program(*self._arguments, imports="hocket.durable", cwd=ROOT, stdout=subprocess.DEVNULL)
+        worker = Program(*self._arguments, imports="hocket.durable.dbos", cwd=ROOT, stdout=subprocess.DEVNULL)
         self.living.append(worker)
         return worker
 

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,9 +47,7 @@ def run(folder: Path, *arguments: str, stdin: str | None = None, **variables: st
         input=stdin,
         capture_output=True,
         timeout=WITHIN,
-        may_be_warm=arguments[0].endswith(
-            ".py"
-        ),  # a suite, and what is installed in the folder, want a new interpreter
+        may_be_warm=not {"-c", "pytest"} & {*arguments},  # those look for what is installed in the folder
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -89,8 +86,9 @@ def start_service() -> Iterator[Callable[..., Service]]:
     processes: list[subprocess.Popen[str]] = []
 
     def start(folder: Path, app: str, **variables: str) -> Service:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", app, "--port", "0"],
+        process = warm.Program(
+            *("-m", "uvicorn", app, "--port", "0"),
+            imports="fastapi",
             cwd=folder,
             env=make_environment(**variables),
             stdout=subprocess.DEVNULL,

@@ -11,6 +11,7 @@ an interpreter reads, and when everything runs (`HOCKET_TESTS=all`).
 import array
 import atexit
 import ctypes
+import functools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -106,19 +108,24 @@ class _Parent:
     Args:
         path: PYTHONPATH. What is on it decides what the programs find, so each has its own warmed process.
         imports: a module that few programs import, and these do; "": none.
+        parent: that it is forked from; None: it is a new interpreter.
     """
 
-    def __init__(self, path: str, imports: str) -> None:
+    def __init__(self, path: str, imports: str = "", parent: "_Parent | None" = None) -> None:
         self._socket, other = socket.socketpair()
         env = {name: value for name, value in os.environ.items() if not PRIVATE.search(name)}
         command = [sys.executable, "-P", "-m", "tests.kit.warmed", str(other.fileno())]
         with other:
-            self._process = subprocess.Popen(
-                command,
-                pass_fds=[other.fileno()],
-                stdin=subprocess.DEVNULL,
-                env={**env, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), path))), "WARMED_MODULE": imports},
-            )
+            if parent is None:
+                process = subprocess.Popen(
+                    command,
+                    pass_fds=[other.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    env={**env, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), path)))},
+                )
+                self._wait: Callable[[], object] = process.wait
+            else:
+                self._wait = functools.partial(os.waitpid, parent.fork({"imports": imports}, [other.fileno()]), 0)
         assert self._socket.recv(1), "the warmed process did not start; what it wrote says why"
         atexit.register(self.end)
 
@@ -139,7 +146,7 @@ class _Parent:
 
     def end(self) -> None:
         self._socket.close()
-        self._process.wait()
+        self._wait()
 
 
 _parents: dict[tuple[str, str], _Parent] = {}
@@ -148,6 +155,8 @@ _lock = threading.Lock()
 
 def _find_parent(path: str, imports: str) -> _Parent:
     with _lock:
+        if (path, "") not in _parents:
+            _parents[path, ""] = _Parent(path)
         if (path, imports) not in _parents:
-            _parents[path, imports] = _Parent(path, imports)
+            _parents[path, imports] = _Parent(path, imports, _parents[path, ""])
     return _parents[path, imports]

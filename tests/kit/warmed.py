@@ -50,9 +50,21 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the tests
     filters = warnings.filters[:]
     own = os.environ["PYTHONPATH"].split(os.pathsep)
-    for name in filter(None, (*PRELOADED, os.environ["WARMED_MODULE"])):
+    for name in PRELOADED:
         importlib.import_module(name)
     _run_once()
+    job, streams = _fork_for(int(sys.argv[1]), own)
+    if "imports" in job:  # a warmed process, too, for programs that import more
+        sys.path[:0] = own
+        importlib.import_module(job["imports"])
+        job, streams = _fork_for(streams[0], own)
+    warnings.filters[:] = filters
+    _become(job, streams)
+    _leave(_execute(job["arguments"]))
+
+
+def _fork_for(connection: int, own: list[str]) -> tuple[dict[str, Any], list[int]]:
+    """Leave what was imported to the children, and fork them, as `_serve` says."""
     sys.path[:] = [path for path in sys.path if path not in own]
     caching = type(functools.cache(len))
     for one in gc.get_objects():
@@ -61,10 +73,7 @@ def main() -> None:
     assert len(os.listdir("/proc/self/task")) == 1, "a thread does not survive a fork"
     gc.collect()
     gc.freeze()
-    job, streams = _serve(socket.socket(fileno=int(sys.argv[1])))
-    warnings.filters[:] = filters
-    _become(job, streams)
-    _leave(_execute(job["arguments"]))
+    return _serve(socket.socket(fileno=connection))
 
 
 def _run_once() -> None:

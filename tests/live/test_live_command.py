@@ -3,8 +3,9 @@
 import os
 import re
 import subprocess
-import sys
 from typing import Any
+
+from tests.kit.warm import run
 
 
 def test_the_command_against_a_real_server(live_server: Any) -> None:
@@ -12,10 +13,7 @@ def test_the_command_against_a_real_server(live_server: Any) -> None:
     environ = {**os.environ, "OPENAI_BASE_URL": live_server.base_url, "OPENAI_API_KEY": live_server.api_key}
 
     def hocket(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "hocket", *arguments]
-        return subprocess.run(
-            command, env={**environ, **more}, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
+        return run("-m", "hocket", *arguments, env={**environ, **more}, capture_output=True)
 
     assert hocket("models", "openai").stdout == f"{live_server.model}\n"
     ask = ("chat", "Count to five.", "--model", f"openai:{live_server.model}", "--max-tokens", "12", "--stats")

@@ -50,6 +50,7 @@ async def test_a_stream_of_partial_objects(live_server: Any) -> None:
     assert City.model_validate(partial[-1]) == final
 
 
+@pytest.mark.nightly
 async def test_a_call(live_server: Any) -> None:
     """The server holds arguments to the schema, too."""
     structured = chat(live_server).with_structured_output(City, method="function_calling", strict=True)

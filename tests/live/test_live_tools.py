@@ -33,7 +33,8 @@ def get_time(city: str) -> str:
     return "noon"
 
 
-@pytest.mark.parametrize("strict", [None, *leave_for_night(True)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("strict", [None, True])
 async def test_with_a_server(live_server: Any, strict: bool | None) -> None:
     """The server is held to the schema, nested objects and all. (llama.cpp takes a tool's name for a suggestion.)"""
     model = ChatOpenAI(**live_server.options, temperature=0, max_tokens=120)

@@ -88,7 +88,7 @@ class Service:
         agent = "clerk=tests.serving.durable_clerk:clerk"
         command = ("-m", "hocket", "serve", "--agent", agent, "--page", "--port", "0")
         self.processes.append(
-            Program(*command, imports="hocket.durable", env=self._env, stderr=subprocess.PIPE, text=True)
+            Program(*command, imports="hocket.durable.dbos", env=self._env, stderr=subprocess.PIPE, text=True)
         )
 
     def find_addresses(self) -> None:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.kit import warm
 from tests.measures.source import HAS_LANGCHAIN
 
 
@@ -37,7 +38,7 @@ try:
 except ImportError as error:
     print(type(error).__name__, error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = warm.run("-c", code, capture_output=True, check=True)
     assert done.stdout.startswith("MissingDependency")
     assert "pip install 'hocket[langchain]'" in done.stdout
 
