@@ -98,7 +98,26 @@ def _is_left_out(item: pytest.Item) -> bool:
     if (mark := item.get_closest_marker("one_of")) is None:
         return False
     count, first = (*mark.args, 0)[:2]
-    return sum(item.callspec.indices.values()) % count != first  # type: ignore[attr-defined]
+    return _sum_numbers(item) % count != first
+
+
+_numbers: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
+
+
+def _sum_numbers(item: pytest.Item) -> int:
+    """Return the sum of the numbers that the values of a case have, each among those of its parameter.
+
+    They are counted here: pytest's own go on from one case to the next where a test has several parameters.
+    """
+    params = item.callspec.params  # type: ignore[attr-defined]
+    marked = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    together = [tuple(names.replace(" ", "").split(",")) if isinstance(names, str) else (*names,) for names in marked]
+    alone = [(name,) for name in params if not any(name in names for names in together)]
+    total = 0
+    for names in (*together, *alone):
+        numbers = _numbers.setdefault((item.nodeid.partition("[")[0], *names), {})
+        total += numbers.setdefault(tuple(id(params[name]) for name in names), len(numbers))
+    return total
 
 
 def pytest_collection_finish() -> None:

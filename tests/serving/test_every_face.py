@@ -25,7 +25,7 @@ from hocket.serving.gateway.responses_request import read_responses_request
 from hocket.serving.refusals import Refusal
 from hocket.testing import virtual_clock
 from tests.kit import HookCall, RawClient, body, hook_model
-from tests.kit.amount import limit_examples
+from tests.kit.amount import RUNS_ALL, limit_examples
 from tests.serving.conftest import HEADERS, KEY, send
 from tests.serving.silence import Silence
 
@@ -135,15 +135,19 @@ ODD: list[Any] = [5, 1.5, True, "x", "", [], [5], [[]], {}, {"type": 5}, {"a": {
 
 @of_faces
 async def test_fields_of_other_types(path: str):
-    """Each field in turn, and each that any face knows: refused by its name, or taken; no mistake of ours."""
+    """Each field in turn, and each that any face knows: refused by its name, or taken; no mistake of ours.
+
+    At each change a third of the values for each field and face, and each value for each field at two faces.
+    """
     known = {name for fields in FACES.values() for name in fields} | {
         *("stream", "stream_options", "tools", "tool_choice", "stop", "stop_sequences", "system", "instructions"),
         *("metadata", "response_format", "text", "reasoning", "n", "dimensions", "encoding_format", "output_config"),
         *("max_output_tokens", "parallel_tool_calls", "thinking", "context_management", "include", "echo", "suffix"),
     }
     app = openai_app({"m": ScriptedChatModel(script=["Hello."] * 2000), "e": Vectors()})
-    for name in sorted(known):
-        for value in ODD:
+    first = [*FACES].index(path) % 3
+    for at, name in enumerate(sorted(known)):
+        for value in ODD if RUNS_ALL else ODD[(first + at) % 3 :: 3]:
             response = await ask(path, app, **{name: value})
             assert response.status_code in (200, 400, 404), (name, value, response.text)
             assert response.status_code == 200 or len(response.content) < 1_000

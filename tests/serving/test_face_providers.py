@@ -110,6 +110,7 @@ TALKS: dict[str, Callable[[httpx2.AsyncClient, bool], Awaitable[tuple[str, str]]
 }
 
 
+@pytest.mark.one_of(2)  # each provider at each face, in one of two ways
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)  # OpenAI's client leaves streams open on trio
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("face", TALKS)
