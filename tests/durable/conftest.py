@@ -112,19 +112,32 @@ async def work(url: str, target: Any, **options: Any) -> AsyncIterator[Durable[A
         yield durable
 
 
+class Pauses:
+    """Pauses between two looks, which grow: a look into a database takes a third of the first one's time."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.01
+
+    async def wait(self) -> None:
+        await anyio.sleep(self._seconds)
+        self._seconds = min(1.5 * self._seconds, 0.1)
+
+
 async def until(run: Run[Any], *statuses: str, attempts: int = 0) -> RunInfo:
     """Return how a run stands as soon as it stands like this, and is executed for so many times at least."""
+    pauses = Pauses()
     while (info := await run.ainfo()).status not in statuses or info.attempts < attempts:  # it may be another process
         assert info.status not in ("done", "failed", "cancelled"), info  # it stands like this for good
-        await anyio.sleep(0.01)
+        await pauses.wait()
     return info
 
 
 async def until_it_waits_for(run: Run[Any], name: str = RELEASE) -> RunInfo:
     """Return how a run stands as soon as it waits for this, and for nothing before it."""
+    pauses = Pauses()
     while name not in (info := await run.ainfo()).waiting_for:  # as above
         assert info.status not in ("done", "failed", "cancelled"), info
-        await anyio.sleep(0.01)
+        await pauses.wait()
     return info
 
 
