@@ -95,6 +95,15 @@ def cut_off(url: str) -> Iterator[None]:
     tell_server(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
 
 
+async def test_tables_of_which_some_are_made(postgres_url: str):
+    """As another process leaves them that makes them just now, or was killed while it did."""
+    assert await open_runs(postgres_url).alist() == []
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE dbos.workflow_input, dbos.workflow_output")
+        connection.execute("UPDATE dbos.dbos_migrations SET version = 108")
+    assert await open_runs(postgres_url).alist() == []
+
+
 async def test_it_is_down_in_a_run(postgres_url: str):
     """The run goes on when the store is back: a step that was made is not made again, and the run has not failed."""
     once = Once()
