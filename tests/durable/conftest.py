@@ -113,7 +113,7 @@ async def work(url: str, target: Any, **options: Any) -> AsyncIterator[Durable[A
 
 
 class Pauses:
-    """Pauses between two looks, which grow: a look into a database takes a third of the first one's time."""
+    """Pauses between two looks into a database, which grow: a look costs a few milliseconds of the processor."""
 
     def __init__(self) -> None:
         self._seconds = 0.01
