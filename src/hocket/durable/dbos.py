@@ -44,9 +44,6 @@ _APPLICATION, _CODE = "hocket", "hocket-1"
 _PREFIX = "hocket."
 """Before the names of runs, where DBOS asks for a function's name."""
 
-_LATE_TABLE = "workflow_output"
-"""A table that DBOS makes late. On PostgreSQL each is seen before the next one is made; to migrate is to wait for all."""
-
 EVERY = 1.0
 """Seconds between two looks for runs that were cancelled, and for workers that died."""
 
@@ -190,7 +187,7 @@ class DBOSEngine(Engine):
     def _open_client(self) -> DBOSClient:
         if self._client is None:
             url = self._database.engine_url
-            if not self._database.has_table(_LATE_TABLE):
+            if not self._database.has_table("workflow_output"):  # made late: who makes the others now is waited for
                 DBOS.migrate(url)
             self._client = DBOSClient(
                 system_database_url=url,
