@@ -7,7 +7,8 @@ import os
 import stat
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 from hocket._databases.own_files import OWNER_ONLY, make_directory
 from hocket._databases.writes import finish_write
@@ -15,7 +16,7 @@ from hocket._runtime.fork import after_fork
 from hocket._runtime.mode import ASYNC
 from hocket.errors import HocketError
 
-__all__ = ["FileLock", "lock_file", "try_lock_file"]
+__all__ = ["FileLock", "lock_file", "try_file_lock", "try_lock_file"]
 
 if sys.platform == "win32":
     import msvcrt
@@ -152,6 +153,20 @@ class FileLock:
         with suppress(OSError):  # Windows removes no file that is open
             os.unlink(path)
         _close(self._held.pop(path))
+
+
+@contextmanager
+def try_file_lock(path: str, suffix: str, error_type: type[HocketError]) -> Generator[bool]:
+    """Hold such a lock for the length of a block, in a thread, unless somebody else has it; yield whether it is held.
+
+    Args:
+        path, suffix, error_type: as of `FileLock`.
+    """
+    lock = FileLock(path, suffix, error_type)
+    try:
+        yield lock._attempt()  # pyright: ignore[reportPrivateUsage]  # of this module
+    finally:
+        lock._give_all_back()  # pyright: ignore[reportPrivateUsage]
 
 
 def _is_at(file: int, path: str) -> bool:

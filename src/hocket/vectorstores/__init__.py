@@ -12,6 +12,7 @@ from hocket.vectorstores.ranking import Match, maximal_marginal_relevance
 
 if TYPE_CHECKING:
     from hocket.vectorstores.chroma import ChromaVectorStore
+    from hocket.vectorstores.faiss import FAISSVectorStore
     from hocket.vectorstores.opening import open_vector_store
     from hocket.vectorstores.postgres import PGVectorStore
     from hocket.vectorstores.qdrant import QdrantVectorStore
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChromaVectorStore",
+    "FAISSVectorStore",
     "InMemoryVectorStore",
     "Match",
     "PGVectorStore",
@@ -32,6 +34,7 @@ __all__ = [
 
 _LATER = {
     "chroma": "ChromaVectorStore",
+    "faiss": "FAISSVectorStore",
     "opening": "open_vector_store",
     "postgres": "PGVectorStore",
     "qdrant": "QdrantVectorStore",

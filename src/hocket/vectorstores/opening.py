@@ -12,8 +12,8 @@ from hocket.vectorstores.memory import InMemoryVectorStore
 __all__ = ["open_vector_store"]
 
 _KINDS: Final = (
-    "postgresql://…, sqlite:///path, chroma+http://host:port/collection, qdrant+http://host:port/collection, memory:, or "
-    "the path of a file"
+    "postgresql://…, sqlite:///path, faiss:///path, chroma+http://host:port/collection, qdrant+http://host:port/collection, "
+    "memory:, or the path of a file"
 )
 
 
@@ -22,8 +22,9 @@ def open_vector_store(url_or_path: str | os.PathLike[str], embedding: Embeddings
 
     Args:
         url_or_path: ``postgresql://host/database``; ``sqlite:///relative/path`` or ``sqlite:////absolute/path``, or the path
-            of its file; ``chroma+http://host:port/collection``, or ``chroma+https://``, or ``qdrant+…``; ``memory:``, a
-            new one in this process. For another table, or a key, make the store itself.
+            of its file; ``faiss:///path``, such a file with an index; ``chroma+http://host:port/collection``, or
+            ``chroma+https://``, or ``qdrant+…``; ``memory:``, a new one in this process. For another table, a key or more
+            options make the store itself.
         embedding: the model whose vectors it holds.
 
     Raises:
@@ -43,6 +44,10 @@ def open_vector_store(url_or_path: str | os.PathLike[str], embedding: Embeddings
             return PGVectorStore(address, embedding)
         case "sqlite" if rest.startswith("/"):
             return _open_file(rest[1:], embedding)
+        case "faiss" if rest.startswith("/"):
+            from hocket.vectorstores.faiss import FAISSVectorStore
+
+            return FAISSVectorStore(rest[1:], embedding)
         case "chroma+http" | "chroma+https":
             from hocket.vectorstores.chroma import ChromaVectorStore
 
