@@ -7,6 +7,7 @@ import pytest
 from hocket.errors import InvalidInput
 from hocket.vectorstores import (
     ChromaVectorStore,
+    FAISSVectorStore,
     InMemoryVectorStore,
     PGVectorStore,
     QdrantVectorStore,
@@ -27,6 +28,7 @@ PASSWORD = "canary-77aa"
         ("postgres://host/db", PGVectorStore),
         ("sqlite:///stores/one.db", SQLiteVectorStore),
         ("sqlite:////stores/one.db", SQLiteVectorStore),
+        ("faiss:///stores/one.db", FAISSVectorStore),
         ("stores/one.db", SQLiteVectorStore),
         (Path("one.db"), SQLiteVectorStore),
         ("chroma+http://localhost:8000/rules", ChromaVectorStore),
@@ -50,13 +52,14 @@ def test_an_address_says_which_store(address: str | Path, kind: type[VectorStore
         f"qdrant://me:{PASSWORD}@host",
         "http://localhost:8000/rules",
         "sqlite://one.db",
+        "faiss://one.db",
         "://",
     ],
 )
 def test_another_kind_is_refused_with_a_list(address: str) -> None:
     """The list says what there is; a password is not shown."""
     with pytest.raises(
-        InvalidInput, match=r"postgresql://…, sqlite:///path, chroma\+http://.*qdrant\+http://.*memory:"
+        InvalidInput, match=r"postgresql://…, sqlite:///path, faiss:///path, chroma\+http://.*qdrant\+http://.*memory:"
     ) as refusal:
         open_vector_store(address, Model())
     assert PASSWORD not in str(refusal.value)

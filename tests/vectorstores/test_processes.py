@@ -11,17 +11,20 @@ from pathlib import Path
 import pytest
 
 from hocket.embeddings import DeterministicFakeEmbedding
-from hocket.vectorstores import SQLiteVectorStore
+from hocket.vectorstores import FAISSVectorStore, SQLiteVectorStore
 from tests.kit.warm import Program
 
 SIZE = 5  # documents of a batch
 KILLS = 4
 
+Kind = type[SQLiteVectorStore]
+KINDS = pytest.mark.parametrize("kind", [SQLiteVectorStore, FAISSVectorStore])
+
 OPEN = f"""\
 import os, sys, threading
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import VectorStoreError
-from hocket.vectorstores import SQLiteVectorStore
+from hocket.vectorstores import FAISSVectorStore, SQLiteVectorStore
 
 store = SQLiteVectorStore(sys.argv[1], DeterministicFakeEmbedding(size=16))
 
@@ -40,14 +43,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "vectors.db"
 
 
-def start(path: Path, *lines: str) -> "subprocess.Popen[str]":
+def start(path: Path, *lines: str, kind: Kind = SQLiteVectorStore) -> "subprocess.Popen[str]":
     """Start a process that runs the lines."""
-    return Program("-W", "error", "-c", "\n".join((OPEN, *lines)), str(path), stdout=subprocess.PIPE, text=True)
+    program = "\n".join((OPEN.replace("KIND", kind.__name__), *lines))
+    return Program("-W", "error", "-c", program, str(path), stdout=subprocess.PIPE, text=True)
 
 
-def open_store(path: Path) -> SQLiteVectorStore:
+def open_store(path: Path, kind: Kind = SQLiteVectorStore) -> SQLiteVectorStore:
     """Return the store here."""
-    return SQLiteVectorStore(path, DeterministicFakeEmbedding(size=16))
+    return kind(path, DeterministicFakeEmbedding(size=16))
 
 
 def list_batches(store: SQLiteVectorStore) -> set[tuple[int, int]]:
@@ -76,18 +80,19 @@ def check_tables(path: Path) -> None:
     connection.close()
 
 
-def test_a_killed_writer_leaves_whole_batches(path: Path) -> None:
+@KINDS
+def test_a_killed_writer_leaves_whole_batches(path: Path, kind: Kind) -> None:
     """After ``kill -9``, again and again: what was acknowledged is there, at most one batch more, and the next goes on."""
     known: set[tuple[int, int]] = set()
     for kill in range(KILLS):
-        writer = start(path, f"write({kill}, range(1_000_000))")
+        writer = start(path, f"write({kill}, range(1_000_000))", kind=kind)
         assert writer.stdout is not None
         acknowledged = [int(writer.stdout.readline()) for _ in range(3)]
         time.sleep(random.uniform(0, 0.05))
         writer.send_signal(signal.SIGKILL)
         acknowledged += [int(line) for line in writer.communicate()[0].splitlines() if line]
 
-        batches = list_batches(open_store(path))
+        batches = list_batches(open_store(path, kind))
         check_tables(path)
         known |= {(kill, number) for number in acknowledged}
         assert known <= batches
@@ -95,10 +100,11 @@ def test_a_killed_writer_leaves_whole_batches(path: Path) -> None:
         known = batches
 
 
-def test_two_processes_write_and_a_third_searches(path: Path) -> None:
+@KINDS
+def test_two_processes_write_and_a_third_searches(path: Path, kind: Kind) -> None:
     """Nothing is lost or mixed, and who searches sees whole batches, and never fewer than before."""
-    store = open_store(path)
-    writers = [start(path, f"write({writer}, range(15))") for writer in range(2)]
+    store = open_store(path, kind)
+    writers = [start(path, f"write({writer}, range(15))", kind=kind) for writer in range(2)]
     seen: set[tuple[int, int]] = set()
     while any(writer.poll() is None for writer in writers):
         now = list_batches(store)
@@ -109,7 +115,8 @@ def test_two_processes_write_and_a_third_searches(path: Path) -> None:
     check_tables(path)
 
 
-def test_a_forked_child_goes_on(path: Path) -> None:
+@KINDS
+def test_a_forked_child_goes_on(path: Path, kind: Kind) -> None:
     """A child uses the store that its parent had open, while the parent's threads are at work on it."""
     forked = start(
         path,
@@ -132,10 +139,11 @@ def test_a_forked_child_goes_on(path: Path) -> None:
         "for thread in threads: thread.join()",
         "write(0, range(3, 5))",
         "os._exit(codes != [0, 0, 0])",
+        kind=kind,
     )
     forked.communicate(timeout=50)
     assert forked.returncode == 0
-    assert list_batches(open_store(path)) == {
+    assert list_batches(open_store(path, kind)) == {
         *((0, number) for number in range(5)),
         *((child, number) for child in range(1, 4) for number in range(2)),
     }

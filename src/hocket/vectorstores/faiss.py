@@ -10,10 +10,9 @@ database, and the search asks for more.
 """
 
 import glob
-import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -30,7 +29,7 @@ from hocket.errors import MissingDependency, VectorStoreError
 from hocket.vectorstores.cached_rows import CachedRows, RowsView
 from hocket.vectorstores.faiss_tables import FaissTables, StoredIndex, narrow
 from hocket.vectorstores.filter_sql import Clause, write_condition
-from hocket.vectorstores.filters import Condition, Filter, check_size, parse_filter
+from hocket.vectorstores.filters import All, Condition, Filter, check_size, parse_filter
 from hocket.vectorstores.ranking import Match
 from hocket.vectorstores.rows import Row, normalize
 from hocket.vectorstores.sqlite import SQLiteFilters, SQLiteVectorStore
@@ -52,9 +51,6 @@ _GROWTH = 4
 """How many times as many documents want other centres."""
 
 _CHUNK = 10_000
-_MOST_WORDED = 5_000
-"""Documents that the rarest words of a question may have together; commoner ones tell nothing that vectors do not."""
-
 _FILTERS = SQLiteFilters("d.metadata")
 
 
@@ -177,7 +173,7 @@ class FAISSVectorStore(SQLiteVectorStore):
                 stored = self._tables.read_index(connection)
                 if stored is None or not words:
                     return self._tables.search_words(connection, words, k, clause, model) if words else []
-                rare = _choose_rare(words, json.loads(stored.common))
+                rare = self._tables.choose_words(connection, words)
                 asked = k if filter is None else 8 * k + 64
                 found = self._tables.rank_words(connection, rare, asked)
                 scores = dict(found)
@@ -246,6 +242,7 @@ class FAISSVectorStore(SQLiteVectorStore):
             if condition is not None and wanted is None and view.base is not None:
                 wanted = tables.list_matching(connection, condition)
                 if wanted is not None:
+                    clause = clause if isinstance(condition, All) else Clause("TRUE")  # they match, one and all
                     continue
             asked, effort = 4 * asked, 4 * effort
         scores = faiss_index.score_rows(row, [one for _, one in there])
@@ -282,7 +279,7 @@ class FAISSVectorStore(SQLiteVectorStore):
         self, connection: sqlite3.Connection, state: CollectionState, stored: StoredIndex | None, is_wanted: bool
     ) -> StoredIndex | None:
         """Return the index that the next one goes on from; one of no documents: from none; None: it is not time."""
-        new = StoredIndex("", state.model or "", state.changes, 0, 0, 0, "{}")
+        new = StoredIndex("", state.model or "", state.changes, 0, 0, 0)
         tables = self._tables
         is_of_these = stored is not None and (stored.model, stored.changes) == new[1:3]
         if is_wanted or stored is None or not (is_of_these and os.path.exists(os.path.join(self._folder, stored.file))):
@@ -300,13 +297,16 @@ class FAISSVectorStore(SQLiteVectorStore):
         from hocket.vectorstores import faiss_index
 
         tables, model = self._tables, state.model or ""
+        words: list[tuple[str, int]] | None = None
         if base.file:
             writer = faiss_index.FaissWriter(os.path.join(self._folder, base.file))
-            writer.keep(tables.list_numbers(connection, Clause("d.number <= ?", (base.last,))))
+            if base.total > tables.count_documents(connection) - tables.count_documents(connection, base.last):
+                writer.keep(tables.list_numbers(connection, Clause("d.number <= ?", (base.last,))))
         else:
             count = tables.count_documents(connection)
             wanted = 50 * faiss_index.count_centres(count)
-            base = base._replace(placed=count, common=tables.count_words(connection))
+            base = base._replace(placed=count)
+            words = tables.count_words(connection)
             writer = faiss_index.FaissWriter(None, tables.sample_vectors(connection, model, state.size, wanted), count)
         after = base.last
         while after < state.last:
@@ -324,14 +324,18 @@ class FAISSVectorStore(SQLiteVectorStore):
             made = made._replace(total=writer.write(os.path.join(self._folder, made.file)))
         except (OSError, RuntimeError) as error:
             raise VectorStoreError(f"{self.path}: its index cannot be written: {error}") from error
-        self._replace_index(state, made)
+        self._replace_index(state, made, words)
 
-    def _replace_index(self, state: CollectionState, made: StoredIndex | None) -> None:
+    def _replace_index(
+        self, state: CollectionState, made: StoredIndex | None, words: Sequence[tuple[str, int]] | None = None
+    ) -> None:
         """Let everybody know of an index, unless its vectors were changed meanwhile, and delete the file of the old one."""
         with self._write() as connection, transaction(connection):
             now, old = self._tables.read_state(connection), self._tables.read_index(connection)
             if (now.model, now.changes) == (state.model, state.changes):
                 self._tables.write_index(connection, made)
+                if words is not None:
+                    self._tables.write_words(connection, words)
                 made = old
         if made is not None:
             _remove(os.path.join(self._folder, made.file))
@@ -348,18 +352,6 @@ class FAISSVectorStore(SQLiteVectorStore):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_index": None, "_builder": None}
-
-
-def _choose_rare(words: Sequence[str], common: Mapping[str, int]) -> list[str]:
-    """Return the rarest words, as many as not too many documents have, and one at least."""
-    chosen: list[str] = []
-    left = _MOST_WORDED
-    for word in sorted(words, key=lambda word: common.get(word, 0)):
-        left -= common.get(word, 0)
-        if left < 0 and chosen:
-            break
-        chosen.append(word)
-    return chosen
 
 
 def _remove(path: str) -> None:

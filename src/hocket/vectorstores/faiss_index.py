@@ -26,11 +26,14 @@ __all__ = ["FaissIndex", "FaissWriter", "count_centres", "score_rows"]
 faiss: Any = typed_faiss
 """Its types do not know what Python adds to its classes: arrays for pointers, parameters for attributes."""
 
-_VISITED = 48
-"""Lists that a search looks into: of the 4,000 of a million vectors 97 of 100 nearest ones are there."""
+_VISITED = 128
+"""Lists that a search looks into, at least: of the 4,000 of a million vectors 99 of 100 nearest ones are there."""
+
+_FEWEST = 2_000
+"""Vectors of those that are wanted that a search looks at, at least."""
 
 _ROOM = 8
-"""How many times as many vectors as are asked for are looked at, at least."""
+"""How many times as many vectors as are asked for it looks at, at least."""
 
 _SAMPLE = 50
 """Vectors for each centre that it is placed by."""
@@ -84,8 +87,8 @@ class FaissIndex:
         if not asked:
             return [], True
         among = self.count if wanted is None else max(1, min(len(wanted), self.count))
-        share = max(_VISITED * self.count / lists, _ROOM * asked) / among  # of the lists, to meet as many as usual
-        visited = min(lists, math.ceil(effort * lists * share))
+        share = max(_FEWEST, _ROOM * asked) / among
+        visited = min(lists, math.ceil(effort * max(_VISITED, lists * share)))
         parameters = faiss.SearchParametersIVF(nprobe=visited, **_select(wanted))
         _, found = self._index.search(np.frombuffer(row, np.float32)[None], asked, params=parameters)
         numbers: list[int] = found[0][found[0] >= 0].tolist()

@@ -1,8 +1,9 @@
 """What an indexed collection in SQLite has beside the tables of `SQLiteTables`.
 
-    NAME__index    one row: which file has the index, up to which document, and which words are common
+    NAME__index    one row: which file has the index, and up to which document
     NAME__facts    the metadata by key and value, which finds what a filter leaves without a look at each document
-    NAME__counts   how many documents have a word: FTS5's own view of its table
+    NAME__common   how many documents have a word, of words that many have, as of the last time that somebody counted
+    NAME__counts   the same of all words, as FTS5 counts it: by reading all of them
 
 Triggers keep the facts, so that a plain `SQLiteVectorStore` may write to the same collection.
 """
@@ -31,13 +32,13 @@ _SCHEMA = """
         changes INTEGER NOT NULL,
         last INTEGER NOT NULL,
         total INTEGER NOT NULL,
-        placed INTEGER NOT NULL,
-        common TEXT NOT NULL
+        placed INTEGER NOT NULL
     );
     CREATE TABLE IF NOT EXISTS {name}__facts (
         key TEXT NOT NULL, kind TEXT NOT NULL, value NOT NULL, number INTEGER NOT NULL,
         PRIMARY KEY (key, kind, value, number)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS {name}__common (word TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
     CREATE VIRTUAL TABLE IF NOT EXISTS {name}__counts USING fts5vocab('{name}__words', 'row');
     CREATE TRIGGER IF NOT EXISTS {name}__add AFTER INSERT ON {name} BEGIN
         INSERT OR IGNORE INTO {name}__facts {added};
@@ -47,8 +48,11 @@ _SCHEMA = """
     END;
 """
 
-_RARE = 2_000
+_RARE = 100
 """Documents that may have a word without its being counted as common."""
+
+_MOST_WORDED = 2_000
+"""Documents that the words which are searched for may have together, about; each takes a microsecond."""
 
 _MOST_LISTED = 200_000
 """Documents of a filter that are listed at most; one that leaves more finds enough among the nearest."""
@@ -64,7 +68,6 @@ class StoredIndex(NamedTuple):
         last: the greatest number of a document in it.
         total: vectors in it, of documents that are gone, too.
         placed: vectors that there were when its centres were placed.
-        common: how many documents have a word, of those that many have, in JSON.
     """
 
     file: str
@@ -73,7 +76,6 @@ class StoredIndex(NamedTuple):
     last: int
     total: int
     placed: int
-    common: str
 
 
 class FactFilters:
@@ -134,11 +136,14 @@ class FaissTables(SQLiteTables):
         sql = f"SELECT vector FROM {self._name}__vectors WHERE model = ? ORDER BY hash LIMIT ?"
         return [self._unpack(vector, size) for (vector,) in connection.execute(sql, (model, count))]
 
-    def count_words(self, connection: sqlite3.Connection) -> str:
-        """Return how many documents have a word, of those that many have, as JSON."""
-        sql = f"SELECT json_group_object(term, doc) FROM {self._name}__counts WHERE doc > ?"
-        ((found,),) = connection.execute(sql, (_RARE,)).fetchall()
-        return str(found)
+    def count_words(self, connection: sqlite3.Connection) -> list[tuple[str, int]]:
+        """Return how many documents have a word, of those that many have: it takes some seconds for a million."""
+        return connection.execute(f"SELECT term, doc FROM {self._name}__counts WHERE doc > ?", (_RARE,)).fetchall()
+
+    def write_words(self, connection: sqlite3.Connection, counts: Sequence[tuple[str, int]]) -> None:
+        """Keep what was counted."""
+        connection.execute(f"DELETE FROM {self._name}__common")
+        connection.executemany(f"INSERT INTO {self._name}__common VALUES (?, ?)", counts)
 
     # -- search
 
@@ -168,6 +173,19 @@ class FaissTables(SQLiteTables):
             if len(numbers) < limit:
                 best = numbers
         return best
+
+    def choose_words(self, connection: sqlite3.Connection, words: Sequence[str]) -> list[str]:
+        """Return the rarest words, as many as not too many documents have, and one at least."""
+        sql = f"SELECT word, count FROM {self._name}__common WHERE word IN (SELECT value FROM json_each(?))"
+        counts: dict[str, int] = dict(connection.execute(sql, (json.dumps(words),)).fetchall())
+        chosen: list[str] = []
+        left = _MOST_WORDED
+        for word in sorted(words, key=lambda word: counts.get(word, 0)):
+            left -= counts.get(word, 0)
+            if left < 0 and chosen:
+                break
+            chosen.append(word)
+        return chosen
 
     def rank_words(self, connection: sqlite3.Connection, words: Sequence[str], count: int) -> list[tuple[int, float]]:
         """Return numbers of documents that have some of the words, with their scores, best first."""
