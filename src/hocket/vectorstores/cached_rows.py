@@ -57,14 +57,15 @@ class CachedRows:
         changes: how often a vector was changed that was there.
         removals: how often documents were deleted, as far as it knows.
         room: for so many vectors at first.
+        first: the number of the document behind which it begins.
 
     Attributes:
         last: the greatest number in it.
         removals: see above.
     """
 
-    def __init__(self, size: int, changes: int, removals: int, room: int) -> None:
-        self.last: int = 0
+    def __init__(self, size: int, changes: int, removals: int, room: int, first: int = 0) -> None:
+        self.last: int = first
         self.removals: int = removals
         self._made_for = (os.getpid(), size, changes)
         self._numbers: array[int] = array("q")
@@ -83,7 +84,7 @@ class CachedRows:
         self._rows.append(rows)
         self._numbers.extend(numbers)
         self._alive.extend(b"\1" * len(numbers))
-        self.last = self._numbers[-1] if self._numbers else 0
+        self.last = self._numbers[-1] if self._numbers else self.last
 
     def keep(self, numbers: Iterable[int], removals: int) -> None:
         """Note that of its documents only these are left."""

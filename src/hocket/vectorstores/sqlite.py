@@ -131,6 +131,7 @@ class SQLiteVectorStore(VectorStore):
         self._reader: SQLiteDatabase | None = None
         self._writer: SQLiteDatabase | None = None
         self._cache: CachedRows | None = None
+        self._first = 0  # documents up to this number are found by other means
 
     def __repr__(self) -> str:
         return f"SQLiteVectorStore({self.path!r}, {type(self.embeddings).__name__}, collection={self.collection!r})"
@@ -299,12 +300,13 @@ class SQLiteVectorStore(VectorStore):
         check_size(size, state.size, repr(self))
         cache = self._cache
         if cache is None or not cache.fits(state.size, state.changes):
-            cache = CachedRows(state.size, state.changes, state.removals, tables.count_documents(connection))
+            room = tables.count_documents(connection, self._first)
+            cache = CachedRows(state.size, state.changes, state.removals, room, self._first)
         if cache.last < state.last:
             for numbers, rows in tables.load_rows(connection, cache.last, model, state.size):
                 cache.append(numbers, rows)
         if cache.removals != state.removals:
-            cache.keep(tables.list_numbers(connection), state.removals)
+            cache.keep(tables.list_numbers(connection, Clause("d.number > ?", (self._first,))), state.removals)
         self._cache = cache
         return cache.view()
 

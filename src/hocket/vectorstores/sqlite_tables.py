@@ -241,9 +241,10 @@ class SQLiteTables:
         while found := cursor.fetchmany(_CHUNK):
             yield [number for number, _ in found], [self._unpack(vector, size) for _, vector in found]
 
-    def count_documents(self, connection: sqlite3.Connection) -> int:
-        """Return how many documents there are."""
-        count: int = connection.execute(f"SELECT count(*) FROM {self._name}").fetchone()[0]
+    def count_documents(self, connection: sqlite3.Connection, after: int = 0) -> int:
+        """Return how many documents there are with greater numbers than ``after``."""
+        counting = f"SELECT count(*) FROM {self._name} WHERE number > ?"
+        count: int = connection.execute(counting, (after,)).fetchone()[0]
         return count
 
     def list_numbers(self, connection: sqlite3.Connection) -> list[int]:
