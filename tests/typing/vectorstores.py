@@ -11,6 +11,7 @@ from hocket.embeddings import Embeddings
 from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import (
     ChromaVectorStore,
+    FAISSVectorStore,
     InMemoryVectorStore,
     Match,
     PGVectorStore,
@@ -27,6 +28,7 @@ def open_each(embeddings: Embeddings, path: Path) -> list[VectorStore]:
     assert_type(open_vector_store("postgresql://localhost/rules", embeddings), VectorStore)
     return [
         SQLiteVectorStore(path, embeddings),
+        FAISSVectorStore(path, embeddings),
         PGVectorStore("postgresql://localhost/rules", embeddings, table="rules"),
         ChromaVectorStore("http://localhost:8000", embeddings, collection="rules", headers={"x-chroma-token": "key"}),
     ]
