@@ -59,6 +59,8 @@ async def test_an_index_is_made_and_made_anew(path: Path) -> None:
     assert first.stat().st_mode & 0o777 == 0o600
     await store.aadd_documents(make_documents(10, start=24))
     assert list_indexes(path) == [first]
+    left = path.with_name(f"vectors.db-documents-{'0' * 32}.faiss")
+    left.write_bytes(b"of a process that was killed")
     await store.aadd_documents(make_documents(10, start=34))
     (second,) = list_indexes(path)
     assert second != first

@@ -27,6 +27,7 @@ from hocket._runtime.sync_twin import sync_twin
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
 from hocket.errors import MissingDependency, VectorStoreError
+from hocket.errors.hints import explain_arguments
 from hocket.vectorstores.faiss_tables import FaissTables, StoredIndex
 from hocket.vectorstores.filter_sql import Clause, write_condition
 from hocket.vectorstores.filters import All, Condition, Filter, parse_filter
@@ -74,6 +75,7 @@ class FAISSVectorStore(SQLiteVectorStore):
         InvalidInput, VectorStoreError, EmbeddingMismatch: as of `SQLiteVectorStore`.
     """
 
+    @explain_arguments(folder_path="path", persist_directory="path", embeddings="embedding")
     def __init__(self, path: str | os.PathLike[str], embedding: Embeddings, *, collection: str = "documents") -> None:
         if find_spec("faiss") is None:
             raise MissingDependency("FAISSVectorStore needs FAISS; run `pip install 'hocket[faiss]'`")
@@ -127,12 +129,8 @@ class FAISSVectorStore(SQLiteVectorStore):
 
     async def asearch_words(self, query: str, k: int, filter: Filter | None = None) -> list[Match]:
         """Return the documents that have words of ``query``, best first by BM25."""
-        clause, words, model, tables = (
-            _write(parse_filter(filter)),
-            split_query(query),
-            self.embeddings.model_id,
-            self._tables,
-        )
+        clause, words = _write(parse_filter(filter)), split_query(query)
+        tables, model = self._tables, self.embeddings.model_id
 
         def search(connection: sqlite3.Connection) -> list[Match]:
             with snapshot(connection):

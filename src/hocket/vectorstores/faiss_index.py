@@ -28,13 +28,11 @@ faiss: Any = typed_faiss
 _VISITED = 128
 """Lists that a search looks into, at least: of the 4,000 of a million vectors 99 of 100 nearest ones are there."""
 
-_FEWEST = 2_000
-"""Vectors of those that are wanted that a search looks at, at least, and for each that is asked for."""
-_ROOM = 8
+_FEWEST, _ROOM = 2_000, 8
+"""Vectors of those that are wanted that a search looks at, at least; and for each document that is asked for."""
 
-_SAMPLE = 50
-"""Vectors for each centre that it is placed by, in so many rounds."""
-_ROUNDS = 8
+_SAMPLE, _ROUNDS = 50, 8
+"""Vectors for each centre that it is placed by, and how often it is moved."""
 
 
 class FaissIndex:
