@@ -1,7 +1,8 @@
 """Stores of very many passages, each in a process of its own: ``python -m benchmarks.passage_stores NAME STEP FOLDER``.
 
 ``build`` makes the store in the folder of the vectors, and prints how long that took; ``search`` opens it and prints what
-its searches found and cost, as JSON. What a library keeps in memory is measured from where it has been imported.
+its searches found and cost, as JSON. What a library keeps in memory is measured from where it has been imported. Products
+are made by one thread: a second one of OpenBLAS's spins while it waits, which would be counted.
 """
 
 import asyncio
@@ -261,6 +262,7 @@ def _search(store: Store) -> dict[str, Any]:
 def main() -> None:
     """Do one step, and print a line of JSON."""
     name, step, folder = sys.argv[1:]
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
     store = STORES[name](Path(folder))
     if step == "search":
         print(json.dumps(_search(store)))

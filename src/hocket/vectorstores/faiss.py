@@ -158,7 +158,7 @@ class FAISSVectorStore(SQLiteVectorStore):
         tail = self._follow(connection, len(row))
         if tail is None:
             return []
-        asked, effort = 2 * k + 32 if condition is None else 8 * k + 64, 1
+        asked, effort, may_list = k + 32, 1, index is not None
         wanted: list[int] | None = None
         late_ones: list[int] | None = None
         while True:
@@ -167,13 +167,13 @@ class FAISSVectorStore(SQLiteVectorStore):
             there = tables.load_where(connection, _narrow(clause, early + late), model, len(row))
             if len(there) >= k or (is_all and len(late) < asked):
                 break
-            if condition is not None and index is not None and wanted is None and effort == 1:
-                wanted = tables.list_matching(connection, condition)
+            if may_list and condition is not None and (effort > 1 or 16 * len(there) < asked):
+                may_list, wanted = False, tables.list_matching(connection, condition)
                 if wanted is not None:
                     late_ones = [number for number in wanted if number > self._first]
                     clause = clause if isinstance(condition, All) else Clause("TRUE")  # they match, one and all
                     continue
-            asked, effort = 4 * asked, 4 * effort
+            asked, effort = 4 * asked, 2 * effort
         scores = score_rows(row, [one for _, one in there])
         scored = ((score, number, one) for score, (number, one) in zip(scores, there, strict=True))
         return self._make_matches(connection, scored, k)

@@ -42,7 +42,7 @@ _SCHEMA = """
 _RARE = 100
 """Documents that may have a word without its being counted as common."""
 
-_MOST_WORDED = 2_000
+_MOST_WORDED = 1_000
 """Documents that the words which are searched for may have together, about; each takes a microsecond."""
 
 _MOST_LISTED = 200_000
@@ -144,7 +144,10 @@ class FaissTables(SQLiteTables):
     ) -> tuple[list[str], dict[int, float]]:
         """Return the rarest words, as many as not too many documents have, one at least; and numbers and scores of the
         best documents that have some of them."""
-        sql = f"SELECT word, count FROM {self._name}__common WHERE word IN (SELECT value FROM json_each(?))"
+        sql = (  # they were counted when the centres were placed
+            f"SELECT word, count * total / placed FROM {self._name}__common, {self._name}__index"
+            " WHERE word IN (SELECT value FROM json_each(?))"
+        )
         counts: dict[str, int] = dict(connection.execute(sql, (json.dumps(words),)).fetchall())
         rare: list[str] = []
         left = _MOST_WORDED
