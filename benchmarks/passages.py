@@ -117,15 +117,18 @@ def _measure(bench: Bench, store: str, folder: Path) -> Iterator[Row]:
         return Row(bench.case, f"{what}: {figure}", unit, hocket=mine, peer=others, target=target)
 
     plain = searched["plain"]
-    hits = sum(len({*found} & {*best}) for found, best in zip(plain["found"], nearest.tolist(), strict=True))
-    seconds = statistics.median(plain["seconds"])
+    hits = sum(len({*one["found"]} & {*best}) for one, best in zip(plain, nearest.tolist(), strict=True))
+
+    def median(name: str, figure: str) -> float:
+        return statistics.median(one[figure] for one in searched[name])
+
     yield row(f"recall of {K}", "share", hits / nearest.size, 0.97, at_least=True)
-    yield row("search, median", "ms", 1e3 * seconds, 10)
-    yield row("search, CPU", "ms", 1e3 * plain["cpu"])
+    yield row("search, median", "ms", 1e3 * median("plain", "seconds"), 10)
+    yield row("search, CPU", "ms", 1e3 * median("plain", "cpu"))
     for name in ("filter", "hybrid"):
         if name in searched:
-            yield row(f"{name}, median", "ms", 1e3 * statistics.median(searched[name]["seconds"]))
-            yield row(f"{name}, CPU ÷ a search's", "times", searched[name]["cpu"] / plain["cpu"], 3)
+            yield row(f"{name}, median", "ms", 1e3 * median(name, "seconds"))
+            yield row(f"{name}, CPU ÷ a search's", "times", median(name, "cpu") / median("plain", "cpu"), 3)
     yield row("memory ÷ the vectors'", "times", searched["memory"] / (4 * count * size), 0.6)
     yield row("opening", "s", searched["opening"], 1)
     yield row("building", "s", built["seconds"])
