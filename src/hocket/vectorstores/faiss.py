@@ -15,6 +15,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -158,11 +159,12 @@ class FAISSVectorStore(SQLiteVectorStore):
         tail = self._follow(connection, len(row))
         if tail is None:
             return []
+        if condition is not None:
+            tail = tail.limit(condition, partial(tables.list_values, connection))
         asked, effort, may_list = k + 32, 1, index is not None
         wanted: list[int] | None = None
-        late_ones: list[int] | None = None
         while True:
-            late = [number for number, *_ in tail.search(row, asked, late_ones)]
+            late = [number for number, *_ in tail.search(row, asked)]
             early, is_all = index.search(row, asked, effort, wanted) if index else ([], True)
             there = tables.load_where(connection, _narrow(clause, early + late), model, len(row))
             if len(there) >= k or (is_all and len(late) < asked):
@@ -170,7 +172,6 @@ class FAISSVectorStore(SQLiteVectorStore):
             if may_list and condition is not None and (effort > 1 or 16 * len(there) < asked):
                 may_list, wanted = False, tables.list_matching(connection, condition)
                 if wanted is not None:
-                    late_ones = [number for number in wanted if number > self._first]
                     clause = clause if isinstance(condition, All) else Clause("TRUE")  # they match, one and all
                     continue
             asked, effort = 4 * asked, 2 * effort
@@ -250,7 +251,7 @@ class FAISSVectorStore(SQLiteVectorStore):
         if base.file:
             writer = FaissWriter(os.path.join(self._folder, base.file))
             if base.total > count - tables.count_documents(connection, base.last):
-                writer.keep(tables.list_numbers(connection, Clause("d.number <= ?", (base.last,))))
+                writer.keep(tables.list_numbers(connection, until=base.last))
         else:
             words, base = tables.count_words(connection), StoredIndex("", model, state.changes, 0, 0, count)
             writer = FaissWriter(tables.sample_vectors(connection, model, state.size, int(200 * count**0.5)))

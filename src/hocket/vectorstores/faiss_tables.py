@@ -96,11 +96,6 @@ class FaissTables(SQLiteTables):
         if index is not None:
             connection.execute(f"INSERT INTO {name}__index VALUES (?, ?, ?, ?, ?, ?)", index)
 
-    def count_documents(self, connection: sqlite3.Connection, after: int = 0) -> int:
-        """Return how many documents have a greater number."""
-        ((count,),) = connection.execute(f"SELECT count(*) FROM {self._name} WHERE number > ?", (after,)).fetchall()
-        return int(count)
-
     def sample_vectors(self, connection: sqlite3.Connection, model: str, size: int, count: int) -> list[Row]:
         """Return vectors of the texts with the least hashes: a fair sample, since hashes are as good as random."""
         sql = f"SELECT vector FROM {self._name}__vectors WHERE model = ? ORDER BY hash LIMIT ?"

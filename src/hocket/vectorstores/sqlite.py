@@ -306,7 +306,7 @@ class SQLiteVectorStore(VectorStore):
             for numbers, rows in tables.load_rows(connection, cache.last, model, state.size):
                 cache.append(numbers, rows)
         if cache.removals != state.removals:
-            cache.keep(tables.list_numbers(connection, Clause("d.number > ?", (self._first,))), state.removals)
+            cache.keep(tables.list_numbers(connection, self._first), state.removals)
         self._cache = cache
         return cache.view()
 

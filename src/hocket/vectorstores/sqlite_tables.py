@@ -247,9 +247,10 @@ class SQLiteTables:
         count: int = connection.execute(counting, (after,)).fetchone()[0]
         return count
 
-    def list_numbers(self, connection: sqlite3.Connection) -> list[int]:
-        """Return the numbers of the documents, in no order."""
-        return [number for (number,) in connection.execute(f"SELECT number FROM {self._name}")]
+    def list_numbers(self, connection: sqlite3.Connection, after: int = 0, until: int = sys.maxsize) -> list[int]:
+        """Return the numbers of the documents that are greater than ``after``, and not than ``until``, in no order."""
+        sql = f"SELECT number FROM {self._name} WHERE number > ? AND number <= ?"
+        return [number for (number,) in connection.execute(sql, (after, until))]
 
     def list_values(self, connection: sqlite3.Connection, key: str, numbers: Sequence[int]) -> list[object]:
         """Return what documents have under a key of their metadata.
