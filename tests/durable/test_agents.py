@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
 import pytest
 from pydantic import BaseModel
 
-from hocket import create_agent
-from hocket.agents import Agent, AgentLimits, AgentResult
+from hocket import create_agent, open_history
+from hocket.agents import Agent, AgentLimits, AgentResult, Resume
 from hocket.durable import open_runs, step, wait_for
 from hocket.errors import InvalidInput, RunCanceled, RunFailed
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -469,3 +470,111 @@ async def test_a_model_with_its_own_history_inside_a_run(url: str, desk: Desk):
     async with work(url, report) as durable:
         assert await durable.ainvoke("tea", id="a") == "hello"
     assert len(await kept.aget_messages()) == 2
+
+
+# -- a history of the caller's
+
+
+class Chat:
+    """A durable function whose agent has a conversation of its own, that outlives the run."""
+
+    def __init__(self, agent: Agent[Any], url: str, *, is_streamed: bool = False) -> None:
+        self.history = open_history(url, session_id="ada")
+        self._agent = agent
+        self._is_streamed = is_streamed
+
+    async def turn(self, question: str) -> Any:
+        """Answer one question."""
+        if not self._is_streamed:
+            return await self._agent.ainvoke(question, history=self.history)
+        async with self._agent.astream(question, history=self.history) as events:
+            async for _ in events:
+                pass
+        return events.result
+
+    async def decide(self, question: str) -> Any:
+        """Answer one question, and approve each call."""
+        paused = await self._agent.ainvoke(question, history=self.history)
+        decisions = {call["id"] or "": "approve" for call in paused.pending}
+        return await self._agent.ainvoke(Resume(decisions), history=self.history)
+
+
+def kinds_of(messages: Sequence[BaseMessage]) -> str:
+    """Return who said what, a letter for each message."""
+    return "".join({"human": "h", "ai": "a", "tool": "t"}[one.type] for one in messages)
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_a_given_history_goes_on(
+    url: str, desk: Desk, caplog: pytest.LogCaptureFixture, is_streamed: bool, tmp_path: Path
+):
+    """The question stands there once, a finished answer is not asked for again, and nobody is told that code has changed."""
+    agent = desk.agent("so it was", CALLS, "hello")
+    chat = Chat(agent, f"sqlite:///{tmp_path}/talks.db", is_streamed=is_streamed)
+    await chat.history.aadd_messages([HumanMessage("before"), AIMessage("so it was")])
+    async with work(url, chat.turn) as durable:
+        await durable.astart("tea", id="a")
+        await until_true(lambda: len(desk.done) == 2)
+        while "q" not in results_of(await chat.history.aget_messages()):  # noqa: ASYNC110  # in a database
+            await anyio.sleep(0.01)
+    desk.is_held = False
+    for _ in range(2):
+        async with work(url, chat.turn) as durable:
+            result = await durable.ainvoke("tea", id="a")
+    said = await chat.history.aget_messages()
+    assert kinds_of(said) == "haha" + "tta"
+    assert (result.output, result.stop, result.model_calls) == ("hello", "done", 2)
+    assert "unknown" in results_of(said)["s"]
+    assert (desk.done, desk.asked) == (["quick a", "slow b"], [1, 2])
+    assert "code changed" not in caplog.text
+
+
+async def test_a_decision_that_was_taken_up_is_not_run_again(url: str, desk: Desk, tmp_path: Path):
+    """An approved call that was running when its process died is not made again."""
+    agent = desk.agent([call("slow", "s", what="b")], "hello", interrupt_on=["slow"])
+    chat = Chat(agent, f"sqlite:///{tmp_path}/talks.db")
+    async with work(url, chat.decide) as durable:
+        await durable.astart("tea", id="a")
+        await until_true(lambda: desk.done == ["slow b"])
+    desk.is_held = False
+    async with work(url, chat.decide) as durable:
+        result = await durable.ainvoke("tea", id="a")
+    assert (result.output, desk.done, desk.asked) == ("hello", ["slow b"], [0, 1])
+    said = await chat.history.aget_messages()
+    assert kinds_of(said) == "hata"
+    assert "was approved, and its process ended" in results_of(said)["s"]
+
+
+async def test_two_conversations_are_asked_the_same_at_once(url: str, desk: Desk, tmp_path: Path):
+    """Each goes on with its own question, whichever comes first."""
+    histories = {name: open_history(f"sqlite:///{tmp_path}/talks.db", session_id=name) for name in ("ada", "bob")}
+    agent, order = desk.agent([call("slow", "s", what="b")], "hello"), ["ada", "bob"]
+
+    async def ask_both(question: str) -> int:
+        async with anyio.create_task_group() as tasks:
+            for name in order:
+                tasks.start_soon(lambda name=name: agent.ainvoke(question, history=histories[name]))
+        return 2
+
+    async with work(url, ask_both) as durable:
+        await durable.astart("tea", id="a")
+        await until_true(lambda: len(desk.done) == 2)
+    desk.is_held = False
+    order.reverse()
+    async with work(url, ask_both) as durable:
+        await durable.ainvoke("tea", id="a")
+    assert [kinds_of(await one.aget_messages()) for one in histories.values()] == ["hata", "hata"]
+    assert desk.asked == [0, 0, 1, 1]
+
+
+async def test_another_question_came_meanwhile(url: str, desk: Desk, tmp_path: Path):
+    """A question that another one has closed is not put again: the run fails, in words."""
+    chat = Chat(desk.agent([call("slow", "s", what="b")], "hello", "never"), f"sqlite:///{tmp_path}/talks.db")
+    async with work(url, chat.turn) as durable:
+        await durable.astart("tea", id="a")
+        await until_true(lambda: len(desk.done) == 1)
+    await chat.turn("coffee")
+    async with work(url, chat.turn) as durable:
+        with pytest.raises(RunFailed, match="something else was asked there"):
+            await durable.ainvoke("tea", id="a")
+    assert kinds_of(await chat.history.aget_messages()) == "hatha"

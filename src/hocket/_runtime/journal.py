@@ -44,7 +44,12 @@ class CallJournal(Protocol):
         ...
 
     async def run_agent(
-        self, agent: object, asked: object, call_id: str | None, run: Callable[[object, object], Awaitable[T]]
+        self,
+        agent: object,
+        asked: object,
+        call_id: str | None,
+        history: object | None,
+        run: Callable[[object, object], Awaitable[T]],
     ) -> T:
         """Have an agent run to its end, across executions.
 
@@ -52,6 +57,7 @@ class CallJournal(Protocol):
             agent: it.
             asked: its input.
             call_id: of the tool's call that asks it; None: no tool does.
+            history: where the conversation is kept; None: with the run.
             run: runs it once, to its end or its next pause, with an input and a history.
         """
         ...

@@ -32,6 +32,7 @@ from hocket.agents.plan import (
 from hocket.agents.result import AgentResult
 from hocket.agents.turn import deliver
 from hocket.callbacks.run_facts import AGENT_NAME
+from hocket.chat_history import BaseChatMessageHistory
 from hocket.errors import InvalidInput, ToolException
 from hocket.messages import BaseMessage, HumanMessage
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
@@ -262,16 +263,17 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         subagents: bool = False,
         call_id: str | None = None,
     ) -> AgentResult[Output]:
-        journal = current_journal.get()
-        if journal is None or options.get("history") is not None or isinstance(input, Resume):
+        journal, given = current_journal.get(), options.get("history")
+        is_refused = isinstance(input, Resume) if given is None else not isinstance(given, BaseChatMessageHistory)  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        if journal is None or is_refused:
             result = await self._run(input, config, options, sink, subagents)
-        else:  # inside a durable run the history is the run's
+        else:  # inside a durable run it goes on after a crash, by a history of the run's or by the one that was given
 
             async def run(asked: object, history: object) -> AgentResult[Output]:
                 kept = cast(RunOptions, {**options, "history": history})
                 return await self._run(cast(AgentInput, asked), config, kept, sink, subagents)
 
-            result = await journal.run_agent(self, input, call_id, run)
+            result = await journal.run_agent(self, input, call_id, given, run)
         await deliver(sink, EndEvent(result=result))
         return result
 

@@ -3,6 +3,9 @@
 An agent's history is its record (decision 013). The engine records what no message says: which decision was taken up, since
 the approved call may be running when the process dies, and that the run has ended, with what came of it. So nothing is
 replayed, and nothing of a conversation passes through the engine.
+
+An agent to which the code of a run gives a history goes on in the same way, by what that history has since its question.
+There the end has the messages, too: other questions may follow them, and the history may be cleared.
 """
 
 import functools
@@ -16,7 +19,7 @@ from pydantic_core import to_jsonable_python
 
 from hocket._runtime.journal import current_journal
 from hocket.agents import Agent, AgentResult
-from hocket.agents.approval import Continue
+from hocket.agents.approval import Continue, Resume
 from hocket.agents.calls import UNKNOWN
 from hocket.agents.state import read_pending_calls, read_state
 from hocket.chat_history import BaseChatMessageHistory, open_history
@@ -24,7 +27,7 @@ from hocket.durable.execution import Execution, JournalPlace
 from hocket.durable.run_history import RunHistory
 from hocket.durable.standing import Waiting
 from hocket.durable.values import ANY_VALUE, digest
-from hocket.errors import InvalidInput
+from hocket.errors import HistoryError, InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ToolCall, UsageMetadata, add_usage
 
 __all__ = ["RunJournal", "find_session", "is_end", "read_end", "write_end"]
@@ -68,41 +71,69 @@ class RunJournal:
         return self._execution.claim(key)
 
     async def run_agent(
-        self, agent: object, asked: object, call_id: str | None, run: Callable[[object, object], Awaitable[T]]
+        self,
+        agent: object,
+        asked: object,
+        call_id: str | None,
+        history: object | None,
+        run: Callable[[object, object], Awaitable[T]],
     ) -> T:
-        """Have an agent run to its end, across executions; it waits here for decisions."""
+        """Have an agent run to its end, across executions; without a history of the caller's it waits here for decisions."""
         known = cast("Agent[Any]", agent)
+        given = cast("BaseChatMessageHistory | None", history)
         key = ""
         if not self._is_root:
-            own = quote(call_id or f"{known.get_name()}:{digest(asked, 'what the agent is asked')}", safe=":")
+            what = asked if given is None else [asked, str(getattr(given, "session_id", ""))]
+            own = quote(call_id or f"{known.get_name()}:{digest(what, 'what the agent is asked')}", safe=":")
             key = f"{self._key}/{own}" if self._key else own
         place = self._execution.claim(f"end {key}")
         try:
-            return cast(T, await self._run_agent(known, asked, place, cast(_Run, run)))
+            return cast(T, await self._run_agent(known, asked, place, given, cast(_Run, run)))
         finally:
             place.release()
 
-    async def _run_agent(self, agent: Agent[Any], asked: object, place: JournalPlace, run: _Run) -> AgentResult[Any]:
+    async def _run_agent(
+        self,
+        agent: Agent[Any],
+        asked: object,
+        place: JournalPlace,
+        given: BaseChatMessageHistory | None,
+        run: _Run,
+    ) -> AgentResult[Any]:
         key = place.name.removeprefix("end ")
-        kept = open_history(self._execution.store.database.url, session_id=find_session(self._execution.id, key))
-        history = RunHistory(kept, self._execution)
+        if given is None:
+            url, session = self._execution.store.database.url, find_session(self._execution.id, key)
+            history = RunHistory(open_history(url, session_id=session), self._execution)
+        else:
+            history = await self._share_history(given, isinstance(asked, Resume), place)
         inside = RunJournal(self._execution, key, records_models=False)
         token = current_journal.set(inside)
         try:
             if place.text is None:
                 agent_run = _AgentRun(self._execution, agent, key, history)
-                result = await agent_run.run(asked, run)
+                result = await (agent_run.run(asked, run) if given is None else agent_run.run_given(asked, place, run))
                 result = replace(result, usage=add_usage(result.usage, inside._used_below))
                 for usage in (agent_run.used_earlier, inside._used_below):
                     self._used_below = add_usage(self._used_below, usage)
-                await place.record(write_end(result))
+                await place.record(write_end(result, None if given is None else result.new_messages))
                 return result
             end = _load_end(place.text)
             if end.pop("typed", None) is not None:
                 end["output"] = (await run(Continue(), history)).output
-            return AgentResult(new_messages=await history.aget_messages(), **end)
+            messages = await history.aget_messages()
+            if given is not None:
+                return AgentResult(past=messages[: history.find_own(messages).start], **end)
+            return AgentResult(new_messages=messages, **end)
         finally:
             current_journal.reset(token)
+
+    async def _share_history(self, given: BaseChatMessageHistory, is_resume: bool, place: JournalPlace) -> RunHistory:
+        """Return a history of the caller's as the agent at a place sees it."""
+        if not is_resume:
+            return RunHistory(given, self._execution, f"{self._execution.id}/{place.name}")
+        begun = place.read_begin()
+        start = int(begun) if begun else len(await given.aget_messages())
+        return RunHistory(given, self._execution, f"{self._execution.id}/{place.name}", start)
 
 
 class _AgentRun:
@@ -112,7 +143,7 @@ class _AgentRun:
         used_earlier: what earlier executions used, as far as it is recorded.
     """
 
-    def __init__(self, execution: Execution, agent: Agent[Any], key: str, history: BaseChatMessageHistory) -> None:
+    def __init__(self, execution: Execution, agent: Agent[Any], key: str, history: RunHistory) -> None:
         self._execution = execution
         self._agent = agent
         self._key = key
@@ -139,6 +170,37 @@ class _AgentRun:
             if result.stop != "paused":
                 said = messages or result.new_messages  # where a limit came before the first answer
                 return replace(result, new_messages=said, past=[], decided=[], usage=usage, **counts)
+
+    async def run_given(self, asked: Any, place: JournalPlace, run: _Run) -> AgentResult[Any]:
+        """Run the agent, with a history of the caller's, to its end or its next pause, of which the caller is told."""
+        messages = await self._history.aget_messages()
+        own = self._history.find_own(messages)
+        earlier = messages[own]
+        if not (place.is_unknown or earlier):
+            if isinstance(asked, Resume):
+                await place.begin(str(own.start))
+            return await run(asked, self._history)
+        state = read_state(earlier)
+        if not state.is_over and await self._history.is_followed():
+            raise HistoryError(
+                f"the run {self._execution.id!r} cannot go on with its conversation: something else was asked there before "
+                "its own question was answered"
+            )
+        resume = asked if isinstance(asked, Resume) else Resume()
+        calls = {call["id"] or "": call for call in read_pending_calls(messages)}
+        decided = {id: self._reread(calls[id], made) for id, made in resume.decisions.items() if id in calls}
+        rerun = "always" if self._execution.standing.rerun == "always" else resume.rerun
+        self.used_earlier = self._sum_earlier(earlier)
+        result = await run(Continue(decided, rerun), self._history)
+        after = await self._history.aget_messages()
+        return replace(
+            result,
+            new_messages=after[self._history.find_own(after)],
+            past=messages[: own.start],
+            usage=add_usage(self.used_earlier, result.usage),
+            model_calls=state.model_calls + result.model_calls,
+            tool_calls=state.tool_calls + result.tool_calls,
+        )
 
     def _sum_earlier(self, messages: Sequence[BaseMessage]) -> UsageMetadata:
         """Return what earlier executions used: by the messages, and by the ends of agents among the tools."""
@@ -183,7 +245,7 @@ def write_end(result: AgentResult[Any], messages: Sequence[BaseMessage] | None =
     end: dict[str, Any] = {"stop": result.stop, "usage": result.usage}
     end |= {name: getattr(result, name) for name in _COUNTS}
     if messages is not None:
-        end["new_messages"] = messages
+        end |= {"new_messages": messages, "pending": result.pending}
     try:
         return _END + ANY_VALUE.dump({**end, "output": result.output}, "the output")
     except InvalidInput:  # an object, which the messages have, too
