@@ -10,14 +10,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import anyio
+import psycopg
 import pytest
 
 from hocket import create_agent
 from hocket.durable import Run, dbos, open_runs, sleep, step, wait_for
 from hocket.errors import InvalidInput, RunCanceled, RunFailed
-from tests.durable.conftest import RELEASE, Calendar, Once, make_runs, until, until_true, work
+from tests.durable.conftest import RELEASE, Calendar, Once, make_runs, until, until_it_waits_for, until_true, work
 from tests.kit.models import HookCall, hook_model
 from tests.kit.warm import Program
 
@@ -512,3 +514,30 @@ async def test_old_files_are_swept(url: str, tmp_path: Path):
     async with work(url, echo):
         await until(open_runs(url).run("a"), "waiting", attempts=2)
         assert len(list_locks(tmp_path)) == 1
+
+
+async def test_schemas_have_runs_of_their_own(postgres_url: str):
+    """A program whose address names another schema takes nobody else's runs, and may use their ids."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for name in ("shop", "desk"):
+            connection.execute(f"CREATE SCHEMA {name}".encode())
+    shop, desk = (f"{postgres_url}?options=-csearch_path%3D{name}" for name in ("shop", "desk"))
+    async with work(shop, echo) as durable:
+        await until_it_waits_for(await durable.astart("tea", id="a"))
+    async with work(desk, echo) as durable:
+        run = await durable.astart("coffee", id="a")
+        await until_it_waits_for(run)
+        await run.asignal(RELEASE)
+        assert await run.aresult() == "coffee"
+        assert [info.attempts for info in await open_runs(shop).alist()] == [1]
+    assert await open_runs(postgres_url).alist() == []
+    async with work(shop, echo) as durable:
+        await durable.runs.run("a").asignal(RELEASE)
+        assert await durable.runs.run("a").aresult() == "tea"
+
+
+def test_a_schema_has_a_plain_name():
+    """One that PostgreSQL would have to be asked about is refused."""
+    for name in ('"Shop"', "$user", "a" * 60, ""):
+        with pytest.raises(InvalidInput, match="the schema of durable runs is"):
+            open_runs(f"postgresql://host/x?options={quote(f'-c search_path={name}')}")

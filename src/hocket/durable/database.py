@@ -1,6 +1,7 @@
 """The database of durable runs, by its address: what speaks to it, and what its failures are called."""
 
 import os
+import re
 import sqlite3
 import weakref
 from collections.abc import Callable, Generator
@@ -28,15 +29,25 @@ def close_with(owner: object, close: Callable[[], object]) -> "weakref.finalize[
     return weakref.finalize(owner, lambda: close() if os.getpid() == opener else None)
 
 
+def _find_schema(address: sa.URL) -> str:
+    """Return the schema of the engine's tables, beside the one that an address names for all others."""
+    path = re.search(r"search_path\s*=\s*([^,\s]*)", str(address.query.get("options", "")))
+    name = "public" if path is None else path[1].lower()  # as PostgreSQL reads it
+    if not re.fullmatch(r"[a-z_]\w{0,50}", name, re.ASCII):
+        raise InvalidInput(f"the schema of durable runs is {name!r}; it has up to 51 letters, digits and underscores")
+    return "dbos" if name == "public" else f"{name}_dbos"
+
+
 class RunDatabase:
     """One database; nothing is opened before it is used. Its methods block.
 
     Attributes:
         url: its address, as histories take it.
         shown: its address without a password.
+        schema: of the engine's tables, in PostgreSQL: an address that names a schema has runs of its own.
 
     Raises:
-        InvalidInput: the address is of another kind.
+        InvalidInput: the address is of another kind, or its schema has no plain name.
     """
 
     def __init__(self, url: str) -> None:
@@ -51,6 +62,7 @@ class RunDatabase:
         except (ArgumentError, ValueError):  # of a port
             raise InvalidInput(f"{self.shown!r} cannot be read: it is postgresql://user@host:port/database") from None
         self._address = address if self._path else address.set(drivername="postgresql+psycopg")
+        self.schema: str = "dbos" if self._path else _find_schema(address)
         self._engine: sa.Engine | None = None
         self._tables: RunTables | None = None
 
@@ -90,7 +102,7 @@ class RunDatabase:
         """Whether the engine has made its tables."""
         _ = self.tables
         assert self._engine is not None
-        return sa.inspect(self._engine).has_table(name, schema=None if self._path else "dbos")
+        return sa.inspect(self._engine).has_table(name, schema=None if self._path else self.schema)
 
     def make_liveness(self) -> Liveness:
         """Return the locks of the workers."""

@@ -30,7 +30,7 @@ from hocket._runtime.own_thread import start_thread
 from hocket._secrets import redact
 from hocket.durable.database import RunDatabase, close_with
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
-from hocket.durable.engine_texts import EngineTexts, FailureError
+from hocket.durable.engine_texts import PREFIX, STATUSES, EngineTexts, FailureError, read_state
 from hocket.durable.liveness import Liveness
 from hocket.errors import EngineUnavailable, InvalidInput, RunExists
 
@@ -41,24 +41,11 @@ T = TypeVar("T")
 _APPLICATION, _CODE = "hocket", "hocket-1"
 """What DBOS calls program and version: it must never think that a run is another program's."""
 
-_PREFIX = "hocket."
-"""Before the names of runs, where DBOS asks for a function's name."""
-
 EVERY = 1.0
 """Seconds between two looks for runs that were cancelled, and for workers that died."""
 
 _GRACE = 10.0
 """Seconds that the end of runs may take when a worker is closed, and the record of a step when it is cancelled."""
-
-_STATUSES: Mapping[str, Status] = {
-    "ENQUEUED": "queued",
-    "DELAYED": "queued",
-    "PENDING": "running",
-    "SUCCESS": "done",
-    "ERROR": "failed",
-    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "failed",
-    "CANCELLED": "cancelled",
-}
 
 _log = logging.getLogger("hocket.durable")
 _working: "DBOSEngine | None" = None  # DBOS is one for a process
@@ -169,15 +156,15 @@ class DBOSEngine(Engine):
 
     async def states(self, ids: Sequence[str]) -> Mapping[str, EngineState]:
         found = await ASYNC.call_sync(self._call, self._list, workflow_ids=[*ids]) if ids else []
-        return {one.workflow_id: _read_state(one) for one in found}
+        return {one.workflow_id: read_state(one) for one in found}
 
     async def find(self, name: str | None, status: Status | None, most: int, after: int) -> Sequence[EngineState]:
-        statuses = [word for word, meant in _STATUSES.items() if status in (None, meant)]
-        names = None if name is None else _PREFIX + name
+        statuses = [word for word, meant in STATUSES.items() if status in (None, meant)]
+        names = None if name is None else PREFIX + name
         found = await ASYNC.call_sync(
             self._call, self._list, name=names, status=statuses, limit=most, offset=after, sort_desc=True
         )
-        return [_read_state(one) for one in found if one.name.startswith(_PREFIX)]
+        return [read_state(one) for one in found if one.name.startswith(PREFIX)]
 
     def _call(self, function: Callable[..., T], /, *args: Any, **options: Any) -> T:
         """Call what blocks, outside of any run: DBOS would take it for a step of the one that it is called in."""
@@ -186,11 +173,12 @@ class DBOSEngine(Engine):
 
     def _open_client(self) -> DBOSClient:
         if self._client is None:
-            url = self._database.engine_url
+            url, schema = self._database.engine_url, self._database.schema
             if not self._database.has_table("workflow_output"):  # made late: who makes the others now is waited for
-                DBOS.migrate(url)
+                DBOS.migrate(url, schema=schema)
             self._client = DBOSClient(
                 system_database_url=url,
+                dbos_system_schema=schema,
                 serializer=EngineTexts(),
                 application_name=_APPLICATION,
                 retry_connection_errors=False,
@@ -273,6 +261,7 @@ class DBOSEngine(Engine):
             config={
                 "name": _APPLICATION,
                 "system_database_url": self._database.engine_url,
+                "dbos_system_schema": self._database.schema,
                 "executor_id": self._worker,
                 "application_version": _CODE,
                 "serializer": EngineTexts(),
@@ -354,21 +343,21 @@ class DBOSEngine(Engine):
 
     def _take_over(self, liveness: Liveness) -> None:
         """Put the runs of workers that died into the queues of their kinds."""
-        names = [_PREFIX + kind.name for kind in self._kinds]
+        names = [PREFIX + kind.name for kind in self._kinds]
         pending = self._list(name=names, status="PENDING", load_input=False, load_output=False)
         workers = {one.executor_id or "" for one in pending} - {self._worker}
         dead = [worker for worker in workers if not liveness.is_alive(worker)]
         if not dead:
             return
         for one in self._list(name=names, status="PENDING", executor_id=dead, load_output=False):
-            state = _read_state(one)
+            state = read_state(one)
             kind = Kind(state.name, self._read_version(state.id, state.text))
             if kind in self._kinds:
                 self._open_client().resume_workflow(state.id, queue_name=_name_queue(kind))
 
 
 def _name_queue(kind: Kind) -> str:
-    return f"{_PREFIX}{kind.name}@{kind.version}"
+    return f"{PREFIX}{kind.name}@{kind.version}"
 
 
 def _register(name: str) -> None:
@@ -382,19 +371,4 @@ def _register(name: str) -> None:
             pass
         raise _LeftError  # this process is a worker no longer
 
-    _workflows[name] = DBOS.workflow(name=_PREFIX + name, max_recovery_attempts=1_000_000)(drive)
-
-
-def _read_state(found: WorkflowStatus) -> EngineState:
-    failure = found.error
-    return EngineState(
-        id=found.workflow_id,
-        name=found.name.removeprefix(_PREFIX),
-        status=_STATUSES[found.status],
-        text=cast(str, [*cast("dict[str, Any]", found.input or {}).get("args", ()), ""][0]),
-        output=cast("str | None", found.output),
-        failure=(failure.kind, failure.text) if isinstance(failure, FailureError) else None,
-        created=(found.created_at or 0) / 1000,
-        updated=(found.updated_at or 0) / 1000,
-        worker=found.executor_id,
-    )
+    _workflows[name] = DBOS.workflow(name=PREFIX + name, max_recovery_attempts=1_000_000)(drive)

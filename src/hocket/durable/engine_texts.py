@@ -1,13 +1,30 @@
-"""What DBOS keeps of runs, as JSON where it would pickle: texts of ours, and how a run has failed."""
+"""What DBOS keeps of runs: texts of ours, and how a run has failed, as JSON where it would pickle; and how a run stands."""
 
 import base64
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any, cast
 
-from dbos import Serializer
+from dbos import Serializer, WorkflowStatus
 
-__all__ = ["EngineTexts", "FailureError"]
+from hocket.durable.engine import EngineState, Status
+
+__all__ = ["PREFIX", "STATUSES", "EngineTexts", "FailureError", "read_state"]
+
+PREFIX = "hocket."
+"""Before the names of runs, where DBOS asks for a function's name."""
+
+STATUSES: Mapping[str, Status] = {
+    "ENQUEUED": "queued",
+    "DELAYED": "queued",
+    "PENDING": "running",
+    "SUCCESS": "done",
+    "ERROR": "failed",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "failed",
+    "CANCELLED": "cancelled",
+}
+"""How a run stands, by DBOS's words."""
 
 _PACKED = "z"
 """Before what is compressed; no JSON begins with it."""
@@ -52,3 +69,19 @@ class EngineTexts(Serializer):
     def name(self) -> str:
         """Return what this format is called in the database."""
         return "hocket_json"
+
+
+def read_state(found: WorkflowStatus) -> EngineState:
+    """Return what DBOS tells of a run."""
+    failure = found.error
+    return EngineState(
+        id=found.workflow_id,
+        name=found.name.removeprefix(PREFIX),
+        status=STATUSES[found.status],
+        text=cast(str, [*cast("dict[str, Any]", found.input or {}).get("args", ()), ""][0]),
+        output=cast("str | None", found.output),
+        failure=(failure.kind, failure.text) if isinstance(failure, FailureError) else None,
+        created=(found.created_at or 0) / 1000,
+        updated=(found.updated_at or 0) / 1000,
+        worker=found.executor_id,
+    )

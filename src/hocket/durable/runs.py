@@ -44,7 +44,7 @@ def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = N
 
     Args:
         url: ``sqlite:///path``, for the processes of one machine, or ``postgresql://host/database``. The histories of the
-            runs' agents are there, too.
+            runs' agents are there, too. ``?options=-csearch_path%3DNAME`` names a schema, whose runs are apart from others.
         max_concurrency: runs that this process works on at once; those that wait are not counted.
         engine: executes the runs; default: DBOS, in this process.
 
