@@ -10,7 +10,7 @@ There the end has the messages, too: other questions may follow them, and the hi
 
 import functools
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
@@ -30,13 +30,16 @@ from hocket.durable.values import ANY_VALUE, digest
 from hocket.errors import HistoryError, InvalidInput
 from hocket.messages import AIMessage, BaseMessage, ToolCall, UsageMetadata, add_usage
 
-__all__ = ["RunJournal", "find_session", "is_end", "read_end", "write_end"]
+__all__ = ["RunJournal", "find_session", "find_sessions", "is_end", "read_end", "write_end"]
 
 T = TypeVar("T")
 
 _COUNTS = ("usage_unknown", "model_calls", "tool_calls")
 _END = "agent:"
 """Before the end of an agent's run; no other text begins so."""
+
+_AGENT, _RESUMED = "agent ", "resumed "
+"""Before the key of an agent that has begun, and before the place of one that goes on with a history of the caller's."""
 
 _NO_USAGE: UsageMetadata = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
 _Run = Callable[[Any, Any], Awaitable[AgentResult[Any]]]
@@ -45,6 +48,12 @@ _Run = Callable[[Any, Any], Awaitable[AgentResult[Any]]]
 def find_session(run: str, key: str) -> str:
     """Return where an agent inside a run keeps its messages; ``key``: "" of the agent that the run is."""
     return quote(run, safe="") + (f"/{quote(key, safe='/')}" if key else "")
+
+
+def find_sessions(run: str, recorded: Iterable[str]) -> set[str]:
+    """Return where the agents of a run keep their messages; ``recorded``: the names of its records."""
+    keys = (name.partition(" ")[2] for name in recorded if name.startswith((_AGENT, "end ")))
+    return {find_session(run, key) for key in ("", *keys)}
 
 
 class RunJournal:
@@ -102,6 +111,8 @@ class RunJournal:
     ) -> AgentResult[Any]:
         key = place.name.removeprefix("end ")
         if given is None:
+            if key and place.text is None and self._execution.find(_AGENT + key) is None:
+                await self._execution.record(_AGENT + key, "true")  # who deletes the run has to find its messages
             url, session = self._execution.store.database.url, find_session(self._execution.id, key)
             history = RunHistory(open_history(url, session_id=session), self._execution)
         else:
@@ -131,8 +142,8 @@ class RunJournal:
         """Return a history of the caller's as the agent at a place sees it."""
         if not is_resume:
             return RunHistory(given, self._execution, f"{self._execution.id}/{place.name}")
-        begun = place.read_begin()
-        start = int(begun) if begun else len(await given.aget_messages())
+        begun = self._execution.find(_RESUMED + place.name)
+        start = len(await given.aget_messages()) if begun is None else int(begun)
         return RunHistory(given, self._execution, f"{self._execution.id}/{place.name}", start)
 
 
@@ -176,9 +187,10 @@ class _AgentRun:
         messages = await self._history.aget_messages()
         own = self._history.find_own(messages)
         earlier = messages[own]
-        if not (place.is_unknown or earlier):
-            if isinstance(asked, Resume):
-                await place.begin(str(own.start))
+        resume = asked if isinstance(asked, Resume) else Resume()
+        if self._execution.find(_RESUMED + place.name) is None and not earlier:
+            if resume is asked:
+                await self._execution.record(_RESUMED + place.name, str(own.start))
             return await run(asked, self._history)
         state = read_state(earlier)
         if not state.is_over and await self._history.is_followed():
@@ -186,7 +198,6 @@ class _AgentRun:
                 f"the run {self._execution.id!r} cannot go on with its conversation: something else was asked there before "
                 "its own question was answered"
             )
-        resume = asked if isinstance(asked, Resume) else Resume()
         calls = {call["id"] or "": call for call in read_pending_calls(messages)}
         decided = {id: self._reread(calls[id], made) for id, made in resume.decisions.items() if id in calls}
         rerun = "always" if self._execution.standing.rerun == "always" else resume.rerun

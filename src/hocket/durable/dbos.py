@@ -17,11 +17,12 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.lowlevel
-from dbos import DBOS, DBOSClient, SetWorkflowID, WorkflowStatus, _dbos, error as dbos_errors  # pyright: ignore[reportPrivateUsage]  # see `_start_anew`
+from dbos import DBOS, DBOSClient, SetWorkflowID, StepInfo, WorkflowStatus, _dbos, error as dbos_errors  # pyright: ignore[reportPrivateUsage]  # see `_start_anew`
 
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.fork import after_fork, leave_to_parent
@@ -154,15 +155,24 @@ class DBOSEngine(Engine):
     async def resume(self, id: str, kind: Kind) -> None:
         await ASYNC.call_sync(self._call, self._resume, id, kind)
 
+    async def delete(self, id: str) -> None:
+        await ASYNC.call_sync(self._call, lambda: self._open_client().delete_workflow(id))
+
+    async def keys(self, id: str) -> Sequence[str]:
+        return [step["function_name"] for step in await ASYNC.call_sync(self._call, self._list_steps, id)]
+
     async def states(self, ids: Sequence[str]) -> Mapping[str, EngineState]:
         found = await ASYNC.call_sync(self._call, self._list, workflow_ids=[*ids]) if ids else []
         return {one.workflow_id: read_state(one) for one in found}
 
-    async def find(self, name: str | None, status: Status | None, most: int, after: int) -> Sequence[EngineState]:
+    async def find(
+        self, name: str | None, status: Status | None, most: int, after: int, before: float | None
+    ) -> Sequence[EngineState]:
         statuses = [word for word, meant in STATUSES.items() if status in (None, meant)]
         names = None if name is None else PREFIX + name
+        end = None if before is None else datetime.fromtimestamp(before, UTC).isoformat()
         found = await ASYNC.call_sync(
-            self._call, self._list, name=names, status=statuses, limit=most, offset=after, sort_desc=True
+            self._call, self._list, name=names, status=statuses, limit=most, offset=after, sort_desc=True, end_time=end
         )
         return [read_state(one) for one in found if one.name.startswith(PREFIX)]
 
@@ -189,6 +199,9 @@ class DBOSEngine(Engine):
     def _list(self, **asked: Any) -> list[WorkflowStatus]:
         return self._open_client().list_workflows(application_name=_APPLICATION, **asked)
 
+    def _list_steps(self, id: str) -> list[StepInfo]:
+        return self._open_client().list_workflow_steps(id, load_output=False)
+
     def _start(self, id: str, kind: Kind, text: str) -> None:
         self._open_client().check_connection()  # DBOS would wait for it
         try:
@@ -200,9 +213,8 @@ class DBOSEngine(Engine):
             raise EngineUnavailable(f"{self._database.shown}: this worker waits for it") from error
 
     def _resume(self, id: str, kind: Kind) -> None:
-        client = self._open_client()
-        last = max((step["function_id"] for step in client.list_workflow_steps(id, load_output=False)), default=0)
-        client.rewind_workflow(id, start_step=last + 1, queue_name=_name_queue(kind))
+        last = max((step["function_id"] for step in self._list_steps(id)), default=0)
+        self._open_client().rewind_workflow(id, start_step=last + 1, queue_name=_name_queue(kind))
 
     # -- a worker
 

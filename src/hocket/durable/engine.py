@@ -91,10 +91,23 @@ class Engine(Protocol):
         """Have a run that has failed, or was cancelled, executed again, with what it has recorded."""
         ...
 
+    async def delete(self, id: str) -> None:
+        """Forget a run that has ended."""
+        ...
+
+    async def keys(self, id: str) -> Sequence[str]:
+        """Return the keys of what is recorded of a run."""
+        ...
+
     async def states(self, ids: Sequence[str]) -> Mapping[str, EngineState]:
         """Return what is known of runs, by their ids; those that there are not are left out."""
         ...
 
-    async def find(self, name: str | None, status: Status | None, most: int, after: int) -> Sequence[EngineState]:
-        """Return ``most`` runs, newest first, without the first ``after``; of a name, and a status, if these are given."""
+    async def find(
+        self, name: str | None, status: Status | None, most: int, after: int, before: float | None
+    ) -> Sequence[EngineState]:
+        """Return ``most`` runs, newest first, without the first ``after``; of a name, and a status, if these are given.
+
+        ``before``: those that were started by then, in seconds since 1970; None: all.
+        """
         ...

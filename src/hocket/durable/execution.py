@@ -43,13 +43,9 @@ class JournalPlace:
         self.is_unknown: bool = is_unknown
         self._execution = execution
 
-    async def begin(self, text: str = "true") -> None:
-        """Record that it is begun, which nobody may begin again, and how things stood then."""
-        await self._execution.record(_BEGUN + self.name, text)
-
-    def read_begin(self) -> str | None:
-        """Return how things stood when it was begun; None: it was not."""
-        return self._execution.find(_BEGUN + self.name)
+    async def begin(self) -> None:
+        """Record that it is begun, which nobody may begin again."""
+        await self._execution.record(_BEGUN + self.name, "true")
 
     async def record(self, text: str) -> None:
         """Record what came of it."""

@@ -11,7 +11,7 @@ from hocket.agents.approval import Rerun, Resume, read_decisions
 from hocket.agents.events import AgentEvent, EndEvent, MessageEvent, PausedEvent, ToolEndEvent
 from hocket.agents.state import read_pending_calls
 from hocket.chat_history import BaseChatMessageHistory, open_history
-from hocket.durable.agent_runs import find_session
+from hocket.durable.agent_runs import find_session, find_sessions
 from hocket.durable.engine import Kind
 from hocket.durable.store import ENDED, KnownRun, RunInfo, RunStore
 from hocket.durable.values import ANY_VALUE, check_line
@@ -126,6 +126,22 @@ class Run(Generic[Output]):
         await self._store.find(self.id)
         await self._store.engine.cancel(self.id)
 
+    async def adelete(self) -> None:
+        """Delete a run that has ended: what is recorded of it, what it was told, and its agents' messages; its id is free.
+
+        A history that the code of the run gave an agent stays.
+
+        Raises:
+            InvalidInput: it has not ended.
+        """
+        known = await self._store.find(self.id)
+        if known.state.status not in ENDED:
+            raise InvalidInput(f"the run {self.id!r} is {known.describe().status}; call it off before you delete it")
+        for session in find_sessions(self.id, await self._store.engine.keys(self.id)):
+            await open_history(self._store.database.url, session_id=session).aclear()
+        await self._store.call(lambda: self._store.database.tables.drop(self.id))
+        await self._store.engine.delete(self.id)  # last: what fails before can be done again
+
     async def aresume(self, *, rerun: Rerun = "idempotent", version: str | None = None) -> None:
         """Have a run that has failed, or was called off, go on with all that it has recorded.
 
@@ -190,6 +206,7 @@ class Run(Generic[Output]):
     decide: Final = sync_twin(adecide)
     messages: Final = sync_twin(amessages)
     cancel: Final = sync_twin(acancel)
+    delete: Final = sync_twin(adelete)
     resume: Final = sync_twin(aresume)
 
     # -- inside

@@ -2,7 +2,8 @@
 
 import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from importlib.util import find_spec
 from types import TracebackType
@@ -23,8 +24,16 @@ from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
 from hocket.durable.signals import SignalReader
 from hocket.durable.standing import Standing
-from hocket.durable.store import KnownRun, RunInfo, RunStart, RunStore
-from hocket.errors import EngineUnavailable, HistoryUnavailable, InvalidInput, MissingDependency, TotalTimeout
+from hocket.durable.store import ENDED, KnownRun, RunInfo, RunStart, RunStore
+from hocket.durable.values import check_seconds
+from hocket.errors import (
+    EngineUnavailable,
+    HistoryUnavailable,
+    InvalidInput,
+    MissingDependency,
+    TotalTimeout,
+    UnknownRun,
+)
 
 if TYPE_CHECKING:
     from hocket.durable.database import RunDatabase
@@ -150,12 +159,20 @@ class Runs:
         """Return a run by its id. Nothing is asked: it need not exist."""
         return Run(id, self._store, self._read_output)
 
-    async def alist(self, *, status: Status | None = None, name: str | None = None, limit: int = 100) -> list[RunInfo]:
+    async def alist(
+        self,
+        *,
+        status: Status | None = None,
+        name: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        limit: int = 100,
+    ) -> list[RunInfo]:
         """Return how the runs stand, the newest first.
 
         Args:
             status: of this status alone.
             name: of this name alone.
+            metadata: of those alone that were started with these values, and perhaps others. All runs are read for it.
             limit: as many at most.
 
         Raises:
@@ -165,11 +182,43 @@ class Runs:
         if status is not None and status not in get_args(Status):
             raise InvalidInput(f"status is {status!r}; it is one of {', '.join(get_args(Status))}")
         _check_count("limit", limit)
-        return await self._store.find_all(name, status, limit)
+        asked = (metadata or {}).items()
+        return await self._store.find_all(name, status, limit, None, lambda info: asked <= info.metadata.items())
 
-    def list_runs(self, *, status: Status | None = None, name: str | None = None, limit: int = 100) -> list[RunInfo]:
+    def list_runs(
+        self,
+        *,
+        status: Status | None = None,
+        name: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        limit: int = 100,
+    ) -> list[RunInfo]:
         """Return how the runs stand: the sync twin of `alist`."""
-        return run_in_portal(functools.partial(self.alist, status=status, name=name, limit=limit))
+        return run_in_portal(functools.partial(self.alist, status=status, name=name, metadata=metadata, limit=limit))
+
+    async def adelete(self, *, older_than: float) -> int:
+        """Delete the runs that ended long ago, as `Run.adelete` does, and return how many.
+
+        Args:
+            older_than: seconds since their end, at least.
+
+        Raises:
+            InvalidInput: it is no number of at least 0.
+            EngineUnavailable: the store cannot be reached. Some are deleted, perhaps.
+        """
+        check_seconds("older_than", older_than)
+        before = clock.current().time() - older_than
+        found = await self._store.find_all(
+            None, None, None, before, lambda info: info.status in ENDED and info.updated <= before
+        )
+        count = 0
+        for info in found:
+            with suppress(UnknownRun, InvalidInput):  # somebody else has deleted it, or has it go on
+                await self.run(info.id).adelete()
+                count += 1
+        return count
+
+    delete: Final = sync_twin(adelete)
 
     async def _read_output(self, known: KnownRun) -> Any:
         durable = self._durables.get(known.kind)

@@ -4,7 +4,6 @@ import builtins
 import functools
 import inspect
 import json
-import math
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -18,7 +17,7 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
 from hocket.durable.execution import Execution, JournalPlace, current_execution
 from hocket.durable.standing import Signal, Waiting
-from hocket.durable.values import ANY_VALUE, Codec, check_line, digest, load_json, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_line, check_seconds, digest, load_json, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
@@ -156,11 +155,6 @@ def _make_error(known: object, name: str, said: str, facts: str) -> Exception:
     return StepFailed(f"{name}: {said}", name)
 
 
-def _check_seconds(what: str, seconds: object) -> None:
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
-        raise InvalidInput(f"{what} is {seconds!r}; it is a number of at least 0")
-
-
 async def sleep(seconds: float) -> None:
     """Sleep from the first time on: a run that is executed again sleeps for the rest. Outside of a run: `anyio.sleep`.
 
@@ -170,7 +164,7 @@ async def sleep(seconds: float) -> None:
     Raises:
         InvalidInput: it is no number of at least 0.
     """
-    _check_seconds("seconds", seconds)
+    check_seconds("seconds", seconds)
     execution = current_execution.get()
     if execution is None:
         await anyio.sleep(seconds)
@@ -201,7 +195,7 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
         )
     check_line("name", name)
     if timeout is not None:
-        _check_seconds("timeout", timeout)
+        check_seconds("timeout", timeout)
     place = execution.claim(f"signal:{name}")
     try:
         if place.text is None:

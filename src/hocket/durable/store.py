@@ -21,6 +21,8 @@ T = TypeVar("T")
 ENDED: frozenset[Status] = frozenset({"done", "failed", "cancelled"})
 """How a run stands that has ended."""
 
+_PAGE = 100  # runs that are read at once
+
 
 class RunStart(NamedTuple):
     """What a run was started with.
@@ -164,17 +166,24 @@ class RunStore:
             raise UnknownRun(f"there is no run {id!r} at {self.database.shown}")
         return (await self._complete([states[id]]))[0]
 
-    async def find_all(self, name: str | None, status: Status | None, most: int) -> list[RunInfo]:
-        """Return how the newest runs stand; of a name, and a status, if these are given."""
+    async def find_all(
+        self,
+        name: str | None,
+        status: Status | None,
+        most: int | None,
+        before: float | None,
+        accept: Callable[[RunInfo], bool],
+    ) -> list[RunInfo]:
+        """Return how the newest runs stand that ``accept`` accepts; of a name, a status, and a time, if these are given."""
         found: list[RunInfo] = []
-        after = 0
-        while len(found) < most:
+        after, page = 0, max(most or 0, _PAGE)
+        while most is None or len(found) < most:
             asked: Status | None = "running" if status == "waiting" else status
-            states = await self.engine.find(name, asked, most, after)
+            states = await self.engine.find(name, asked, page, after, before)
             infos = [known.describe() for known in await self._complete(states)]
-            found += [info for info in infos if status in (None, info.status)]
+            found += [info for info in infos if status in (None, info.status) and accept(info)]
             after += len(states)
-            if len(states) < most:
+            if len(states) < page:
                 break
         return found[:most]
 

@@ -111,6 +111,12 @@ class RunTables:
         with self._engine.connect() as connection:
             return [Signal(*row) for row in connection.execute(asked)]
 
+    def drop(self, run: str) -> None:
+        """Drop all that stands of a run, and what it was told."""
+        with self._engine.begin() as connection:
+            connection.execute(sa.delete(_signals).where(_signals.c.run == run))
+            connection.execute(sa.delete(_standings).where(_standings.c.id == run))
+
     def drop_signal(self, id: int) -> None:
         """Drop a signal that its run has recorded."""
         with self._engine.begin() as connection:
