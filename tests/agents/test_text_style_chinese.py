@@ -130,7 +130,7 @@ async def test_a_question_instead_of_a_decision():
     agent = create_agent(model, [repeat], style=CHINESE, interrupt_on=["repeat"])
     await agent.ainvoke("问", history=history)
     await agent.ainvoke("又问", history=history)
-    assert "没有记录到结果, 是否执行过不明。" in model.requests[-1].messages[-1].text
+    assert "没有记录到批准, 所以没有执行。" in model.requests[-1].messages[-1].text
     assert find_english(model) == []
 
 

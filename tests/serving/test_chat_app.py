@@ -185,8 +185,14 @@ async def _set(client: RawClient) -> None:
     client.left.set()
 
 
-async def test_an_approval_goes_on() -> None:
-    """A call waits for the page; its decision comes with the next request; the tool runs once."""
+async def find_staff(chat: ChatInput) -> bool:
+    await anyio.lowlevel.checkpoint()
+    return chat.user == "staff"
+
+
+@pytest.mark.parametrize("may_decide", [None, lambda chat: chat.user == "staff", find_staff])
+async def test_an_approval_goes_on(may_decide: Any) -> None:
+    """A call waits for the page; its decision comes with the next request, of one who may decide; the tool runs once."""
     ran: list[str] = []
 
     @tool
@@ -200,12 +206,19 @@ async def test_an_approval_goes_on() -> None:
     )
     agent = create_agent(model, [erase], interrupt_on=["erase"])
     history = InMemoryChatMessageHistory()
-    app = chat_app(lambda chat: agent.astream(chat.input, history=history))
+    users = iter(["ada", "ada", "staff", "staff"] if may_decide else ["ada"] * 3)
+    app = chat_app(
+        lambda chat: agent.astream(chat.input, history=history), user=lambda scope: next(users), may_decide=may_decide
+    )
     asked = read_events((await send(app, json=VERCEL)).text)
     assert {"type": "tool-approval-request", "approvalId": "c1", "toolCallId": "c1"} in asked and not ran
     part = {"type": "tool-erase", "toolCallId": "c1", "state": "approval-responded", "input": {"name": "a"}}
     part["approval"] = {"id": "c1", "approved": True}
     decided = {**VERCEL, "messages": [*VERCEL["messages"], {"id": "2", "role": "assistant", "parts": [part]}]}
+    if may_decide:
+        reply = await send(app, json=decided)
+        assert (reply.status_code, reply.json()["error"]["code"], ran) == (403, "forbidden", [])
+        assert reply.json()["error"]["message"] == "this waits for somebody else's decision"
     told = read_events((await send(app, json=decided)).text)
     assert (texts(told), ran) == ("Done.", ["a"])
     again = await send(app, json=decided)
@@ -225,6 +238,20 @@ async def test_a_failure_before_the_first_event_is_a_status() -> None:
         raise RuntimeError("a secret")
 
     reply = await send(chat_app(refuse), json=VERCEL)
+    assert (reply.status_code, reply.json()["error"]["message"]) == (500, "the request failed")
+
+
+async def test_a_service_refuses_in_its_own_words() -> None:
+    """By a PermissionError; one of the system's, of a file, is told to nobody."""
+
+    def refuse(chat: ChatInput) -> Any:
+        raise (
+            PermissionError("staff alone may ask here") if chat.id == "chat-1" else PermissionError(13, "no", "/etc/x")
+        )
+
+    reply = await send(chat_app(refuse), json=VERCEL)
+    assert (reply.status_code, reply.json()["error"]["message"]) == (403, "staff alone may ask here")
+    reply = await send(chat_app(refuse), json={**VERCEL, "id": "chat-2"})
     assert (reply.status_code, reply.json()["error"]["message"]) == (500, "the request failed")
 
 
@@ -294,6 +321,7 @@ async def test_on_this_machine_a_foreign_name_is_refused() -> None:
         {"max_body": 0},
         {"live": "redis://localhost"},
         {"user": "ada"},
+        {"may_decide": ["staff"]},
         {"answer": 5},
     ],
 )

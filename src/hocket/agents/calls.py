@@ -32,7 +32,10 @@ BEYOND = "This call was not run: the run has no calls of tools left. Answer with
 UNKNOWN = "Its outcome is unknown. Find out before you make it again."
 _LOST = f"This call was announced, and nobody saw its end. {UNKNOWN}"
 # It may have been approved, and its process killed: no history can tell that from a call that nobody has decided.
-_UNDECIDED = f"This call waited for approval, and something else was asked instead. No result was recorded. {UNKNOWN}"
+_UNDECIDED = (
+    "This call waited for approval, and something else was asked instead. Nobody is known to have approved it, so it never "
+    "ran. Only if a crash came after an approval its outcome is unknown: then find out before you make it again."
+)
 _ANSWERED = "This call was not run: the answer was given along with it."
 
 

@@ -116,7 +116,9 @@ class RunJournal:
             url, session = self._execution.store.database.url, find_session(self._execution.id, key)
             history = RunHistory(open_history(url, session_id=session), self._execution)
         else:
-            history = await self._share_history(given, isinstance(asked, Resume), place)
+            begun = self._execution.find(_RESUMED + place.name)
+            mark, start = f"{self._execution.id}/{place.name}", None if begun is None else int(begun)
+            history = RunHistory(given, self._execution, mark, start)
         inside = RunJournal(self._execution, key, records_models=False)
         token = current_journal.set(inside)
         try:
@@ -137,14 +139,6 @@ class RunJournal:
             return AgentResult(new_messages=messages, **end)
         finally:
             current_journal.reset(token)
-
-    async def _share_history(self, given: BaseChatMessageHistory, is_resume: bool, place: JournalPlace) -> RunHistory:
-        """Return a history of the caller's as the agent at a place sees it."""
-        if not is_resume:
-            return RunHistory(given, self._execution, f"{self._execution.id}/{place.name}")
-        begun = self._execution.find(_RESUMED + place.name)
-        start = len(await given.aget_messages()) if begun is None else int(begun)
-        return RunHistory(given, self._execution, f"{self._execution.id}/{place.name}", start)
 
 
 class _AgentRun:
@@ -184,29 +178,27 @@ class _AgentRun:
 
     async def run_given(self, asked: Any, place: JournalPlace, run: _Run) -> AgentResult[Any]:
         """Run the agent, with a history of the caller's, to its end or its next pause, of which the caller is told."""
-        messages = await self._history.aget_messages()
+        messages = await self._history.kept.aget_messages()
         own = self._history.find_own(messages)
-        earlier = messages[own]
+        earlier, state = messages[own], read_state(messages[own])
         resume = asked if isinstance(asked, Resume) else Resume()
-        if self._execution.find(_RESUMED + place.name) is None and not earlier:
+        if not earlier and self._execution.find(_RESUMED + place.name) is None:
             if resume is asked:
                 await self._execution.record(_RESUMED + place.name, str(own.start))
             return await run(asked, self._history)
-        state = read_state(earlier)
-        if not state.is_over and await self._history.is_followed():
+        if own.stop < len(messages) and not (earlier and state.is_over):
             raise HistoryError(
                 f"the run {self._execution.id!r} cannot go on with its conversation: something else was asked there before "
                 "its own question was answered"
             )
-        calls = {call["id"] or "": call for call in read_pending_calls(messages)}
+        calls = {call["id"] or "": call for call in read_pending_calls(messages[: own.stop])}
         decided = {id: self._reread(calls[id], made) for id, made in resume.decisions.items() if id in calls}
         rerun = "always" if self._execution.standing.rerun == "always" else resume.rerun
         self.used_earlier = self._sum_earlier(earlier)
         result = await run(Continue(decided, rerun), self._history)
-        after = await self._history.aget_messages()
         return replace(
             result,
-            new_messages=after[self._history.find_own(after)],
+            new_messages=[*earlier, *result.new_messages],
             past=messages[: own.start],
             usage=add_usage(self.used_earlier, result.usage),
             model_calls=state.model_calls + result.model_calls,

@@ -35,26 +35,24 @@ class RunHistory(BaseChatMessageHistory):
         history: where they are kept.
         execution: of the run.
         mark: which question of which run this is; None: nobody else uses the history.
-        start: how many messages were there when the agent was told to go on with them; None: it is asked a question.
+        start: how many messages were there when the agent was told to go on with them; None: its question is marked.
+
+    Attributes:
+        kept: where they are kept, with all that others said.
     """
 
     def __init__(
         self, history: BaseChatMessageHistory, execution: _Execution, mark: str | None = None, start: int | None = None
     ) -> None:
-        self._history = history
+        self.kept: BaseChatMessageHistory = history
         self._execution = execution
         self._mark = mark
         self._start = start
 
     async def aget_messages(self) -> list[BaseMessage]:
         """Return the messages."""
-        messages = await self._history.aget_messages()
+        messages = await self.kept.aget_messages()
         return messages[: self.find_own(messages).stop]
-
-    async def is_followed(self) -> bool:
-        """Whether something else was asked there since."""
-        messages = await self._history.aget_messages()
-        return self.find_own(messages).stop < len(messages)
 
     def find_own(self, messages: Sequence[BaseMessage]) -> "slice[int, int, None]":
         """Return where the messages of the agent are."""
@@ -77,7 +75,7 @@ class RunHistory(BaseChatMessageHistory):
         """
         if self._execution.is_halted:
             raise HistoryLockLost("this run goes on in another process: what is done here is not kept")
-        await self._history.aadd_messages([self._write_mark(message) for message in messages])
+        await self.kept.aadd_messages([self._write_mark(message) for message in messages])
 
     def _write_mark(self, message: BaseMessage) -> BaseMessage:
         if self._mark is None or not isinstance(message, HumanMessage):
@@ -86,13 +84,13 @@ class RunHistory(BaseChatMessageHistory):
 
     async def aclear(self) -> None:
         """Forget all messages."""
-        await self._history.aclear()
+        await self.kept.aclear()
 
     @property
     def exclusive_key(self) -> Hashable:
         """Which conversation this is."""
-        return self._history.exclusive_key
+        return self.kept.exclusive_key
 
     def exclusive(self, timeout: float | None = None) -> AbstractAsyncContextManager[None, None]:
         """Have the conversation alone."""
-        return self._history.exclusive(timeout)
+        return self.kept.exclusive(timeout)

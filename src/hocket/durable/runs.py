@@ -25,7 +25,6 @@ from hocket.durable.run import Run
 from hocket.durable.signals import SignalReader
 from hocket.durable.standing import Standing
 from hocket.durable.store import ENDED, KnownRun, RunInfo, RunStart, RunStore
-from hocket.durable.values import check_seconds
 from hocket.errors import (
     EngineUnavailable,
     HistoryUnavailable,
@@ -185,16 +184,7 @@ class Runs:
         asked = (metadata or {}).items()
         return await self._store.find_all(name, status, limit, None, lambda info: asked <= info.metadata.items())
 
-    def list_runs(
-        self,
-        *,
-        status: Status | None = None,
-        name: str | None = None,
-        metadata: Mapping[str, object] | None = None,
-        limit: int = 100,
-    ) -> list[RunInfo]:
-        """Return how the runs stand: the sync twin of `alist`."""
-        return run_in_portal(functools.partial(self.alist, status=status, name=name, metadata=metadata, limit=limit))
+    list_runs: Final = sync_twin(alist)
 
     async def adelete(self, *, older_than: float) -> int:
         """Delete the runs that ended long ago, as `Run.adelete` does, and return how many.
@@ -206,7 +196,8 @@ class Runs:
             InvalidInput: it is no number of at least 0.
             EngineUnavailable: the store cannot be reached. Some are deleted, perhaps.
         """
-        check_seconds("older_than", older_than)
+        if not isinstance(older_than, int | float) or isinstance(older_than, bool) or not older_than >= 0:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"older_than is {older_than!r}; it is a number of seconds of at least 0")
         before = clock.current().time() - older_than
         found = await self._store.find_all(
             None, None, None, before, lambda info: info.status in ENDED and info.updated <= before

@@ -4,6 +4,7 @@ import builtins
 import functools
 import inspect
 import json
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -17,7 +18,7 @@ from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC
 from hocket.durable.execution import Execution, JournalPlace, current_execution
 from hocket.durable.standing import Signal, Waiting
-from hocket.durable.values import ANY_VALUE, Codec, check_line, check_seconds, digest, load_json, make_codecs
+from hocket.durable.values import ANY_VALUE, Codec, check_line, digest, load_json, make_codecs
 from hocket.errors import InvalidInput, OutcomeUnknown, StepFailed
 
 __all__ = ["sleep", "step", "wait_for"]
@@ -155,6 +156,11 @@ def _make_error(known: object, name: str, said: str, facts: str) -> Exception:
     return StepFailed(f"{name}: {said}", name)
 
 
+def _check_seconds(what: str, seconds: object) -> None:
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
+        raise InvalidInput(f"{what} is {seconds!r}; it is a number of at least 0")
+
+
 async def sleep(seconds: float) -> None:
     """Sleep from the first time on: a run that is executed again sleeps for the rest. Outside of a run: `anyio.sleep`.
 
@@ -164,7 +170,7 @@ async def sleep(seconds: float) -> None:
     Raises:
         InvalidInput: it is no number of at least 0.
     """
-    check_seconds("seconds", seconds)
+    _check_seconds("seconds", seconds)
     execution = current_execution.get()
     if execution is None:
         await anyio.sleep(seconds)
@@ -195,7 +201,7 @@ async def wait_for(name: str, *, timeout: float | None = None) -> Any:  # noqa: 
         )
     check_line("name", name)
     if timeout is not None:
-        check_seconds("timeout", timeout)
+        _check_seconds("timeout", timeout)
     place = execution.claim(f"signal:{name}")
     try:
         if place.text is None:

@@ -7,7 +7,6 @@ read by pydantic. Nothing is pickled: what cannot be read back is refused.
 
 import inspect
 import json
-import math
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast, get_type_hints
 
@@ -23,7 +22,7 @@ from hocket.load.loading import Loader
 from hocket.load.serializable import StorableData
 from hocket.messages import BaseMessage
 
-__all__ = ["ANY_VALUE", "Codec", "check_line", "check_seconds", "digest", "is_same", "load_json", "make_codecs"]
+__all__ = ["ANY_VALUE", "Codec", "check_line", "digest", "is_same", "load_json", "make_codecs"]
 
 T = TypeVar("T")
 
@@ -117,16 +116,6 @@ def check_line(what: str, text: object, most: int = 100, without: str = "") -> s
         return text
     more = f", and no {without}" if without else ""
     raise InvalidInput(f"{what} is {excerpt(text)}; it has 1 to {most} printable characters{more}")
-
-
-def check_seconds(what: str, seconds: object) -> None:
-    """Refuse what is no time that may pass.
-
-    Raises:
-        InvalidInput: it is no number of at least 0.
-    """
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
-        raise InvalidInput(f"{what} is {seconds!r}; it is a number of at least 0")
 
 
 def make_codecs(function: Callable[..., object]) -> tuple[Codec[Any], Codec[Any]]:

@@ -36,13 +36,16 @@ from hocket.serving.page_writer import check_id
 from hocket.serving.pages.chat_input import ChatInput, make_key, read_chat
 from hocket.serving.refusals import Refusal, explain_failure
 
-__all__ = ["Answer", "FindUser", "chat_app"]
+__all__ = ["Answer", "FindUser", "MayDecide", "chat_app"]
 
 Answer: TypeAlias = Callable[[ChatInput], AsyncIterable[object] | Awaitable[AsyncIterable[object]]]
 """Returns the stream that answers a page."""
 
 FindUser: TypeAlias = Callable[[FieldsView], str | Awaitable[str | None] | None]
 """Returns who asks, from the scope of a request (ASGI); None: nobody who is known."""
+
+MayDecide: TypeAlias = Callable[[ChatInput], bool | Awaitable[bool]]
+"""Says whether who asks, `ChatInput.user`, may make the ``decisions`` that the page sends."""
 
 _PROTOCOLS = ("vercel", "ag-ui")
 _JSON: Header = (b"content-type", b"application/json")
@@ -54,6 +57,7 @@ def chat_app(
     *,
     live: LiveAnswers | None = None,
     user: FindUser | None = None,
+    may_decide: MayDecide | None = None,
     protocols: Collection[str] = _PROTOCOLS,
     system: bool = False,
     cors: Collection[str] = (),
@@ -68,13 +72,15 @@ def chat_app(
     - ``POST /ID/stop``: stop. ``{"stopped": true}``, when it has ended; false: there was nothing to stop.
 
     A failure before the first event is a status, with ``{"error": {"message", "type", "code", ...}}`` in words for anybody;
-    later it is an event of the page's protocol.
+    later it is an event of the page's protocol. A `PermissionError` that ``answer`` raises is 403, with its own words.
 
     Args:
         answer: returns the stream that answers a `ChatInput`, as ``agent.astream(chat.input, history=...)``.
         live: runs the answers; None: in this process.
         user: returns who asks, from the headers of a request; None: 401. Answers belong to their users: nobody follows or
             stops those of another. Without ``user`` the names of chats are secrets, for services with one user.
+        may_decide: says whether a user may decide the calls that wait in a chat; False: 403, and ``answer`` is not asked.
+            None: whoever chats may, so that it is the customer who approves the customer's own refund.
         protocols: that are answered.
         system: whether messages of the system count that a page sends.
         cors: origins of pages that may ask, such as ``"https://app.example"``. Without, those of the application's own: that
@@ -102,12 +108,12 @@ def chat_app(
     origins = Origins(cors, _EXPOSED, with_cookies=True)
     if origins.takes_any:
         raise InvalidInput('cors has "*", and any page could ask with the cookies of its reader; name the origins')
-    for name, value in (("answer", answer), ("user", user)):
+    for name, value in (("answer", answer), ("user", user), ("may_decide", may_decide)):
         if not callable(value) and (name == "answer" or value is not None):
             raise InvalidInput(f"{name} is of type {type(value).__name__}; it is a function, see chat_app")
     if not isinstance(live, LiveAnswers | None):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
         raise InvalidInput(f"live is of type {type(live).__name__}; it is LiveAnswers(...)")
-    return _ChatApp(answer, live or LiveAnswers(), user, frozenset(protocols), system, origins, max_body)
+    return _ChatApp(answer, live or LiveAnswers(), user, may_decide, frozenset(protocols), system, origins, max_body)
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ class _ChatApp:
     answer: Answer
     live: LiveAnswers
     user: FindUser | None
+    may_decide: MayDecide | None
     protocols: frozenset[str]
     system: bool
     origins: Origins
@@ -184,6 +191,8 @@ class _ChatApp:
         except Refusal:
             raise
         except Exception as error:  # of whatever kind: a server has to answer
+            if isinstance(error, PermissionError) and error.errno is None:  # the service's own, and not of a file
+                raise Refusal(status=403, message=f"{error}", code="forbidden") from None
             refusal = explain_failure(error)
             if refusal.status >= 500:
                 log_failure(error)
@@ -212,6 +221,10 @@ class _ChatApp:
             raise Refusal(status=400, message=f"{chat.protocol} is not spoken here, but {', '.join(self.protocols)}")
 
         async def tell() -> None:
+            if chat.decisions and self.may_decide is not None:
+                may = self.may_decide(chat)
+                if not (await may if inspect.isawaitable(may) else may):
+                    raise PermissionError("this waits for somebody else's decision")
             found = self.answer(chat)
             stream = found if isinstance(found, AsyncIterable) else await found
             body = await self.live.start(chat.key, stream, protocol=chat.protocol, run_id=chat.run_id, thread=chat.id)
