@@ -173,7 +173,7 @@ async def test_each_tenant_has_its_own(place: Place) -> None:
 
 async def test_a_call_that_is_nobodys_is_refused() -> None:
     model = scripted(ANSWER, budget=Budget("1", by="tenant"))
-    with pytest.raises(InvalidInput, match="the call's metadata has no 'tenant'"):
+    with pytest.raises(InvalidInput, match="there is no 'tenant'"):
         await model.ainvoke("hi")
     assert model.requests == []
 

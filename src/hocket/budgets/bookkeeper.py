@@ -270,8 +270,8 @@ class Bookkeeper:
             return ""
         if key is None:
             raise InvalidInput(
-                f"the budget {self.name!r} is divided by {self.by!r}, and the call's metadata has no {self.by!r}: give "
-                f"config={{'metadata': {{{self.by!r}: ...}}}}"
+                f"the budget {self.name!r} is divided by {self.by!r}, and there is no {self.by!r}: a call has it in its "
+                f"config={{'metadata': {{{self.by!r}: ...}}}}, and state() is asked with key=..."
             )
         return read_name(key, self.by)
 
