@@ -7,11 +7,14 @@ run; outside there is None, and to look costs what a context variable costs.
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
-__all__ = ["CallJournal", "JournalEntry", "current_journal"]
+__all__ = ["CallJournal", "JournalEntry", "RunOnce", "current_journal"]
 
 T = TypeVar("T")
+
+RunOnce: TypeAlias = Callable[[object, object], Awaitable[T]]
+"""Runs an agent once, to its end or its next pause, with an input and a history."""
 
 
 class JournalEntry(Protocol):
@@ -43,14 +46,7 @@ class CallJournal(Protocol):
         """Return a place for what ``key`` names: one that an earlier execution filled, if there is one left."""
         ...
 
-    async def run_agent(
-        self,
-        agent: object,
-        asked: object,
-        call_id: str | None,
-        history: object | None,
-        run: Callable[[object, object], Awaitable[T]],
-    ) -> T:
+    async def run_agent(self, agent: object, asked: object, call_id: str | None, history: object, run: RunOnce[T]) -> T:
         """Have an agent run to its end, across executions.
 
         Args:
@@ -58,7 +54,7 @@ class CallJournal(Protocol):
             asked: its input.
             call_id: of the tool's call that asks it; None: no tool does.
             history: where the conversation is kept; None: with the run.
-            run: runs it once, to its end or its next pause, with an input and a history.
+            run: runs it.
         """
         ...
 

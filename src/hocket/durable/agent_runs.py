@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from pydantic_core import to_jsonable_python
 
-from hocket._runtime.journal import current_journal
+from hocket._runtime.journal import RunOnce, current_journal
 from hocket.agents import Agent, AgentResult
 from hocket.agents.approval import Continue, Resume
 from hocket.agents.calls import UNKNOWN
@@ -79,14 +79,7 @@ class RunJournal:
         """Return a place for what ``key`` names."""
         return self._execution.claim(key)
 
-    async def run_agent(
-        self,
-        agent: object,
-        asked: object,
-        call_id: str | None,
-        history: object | None,
-        run: Callable[[object, object], Awaitable[T]],
-    ) -> T:
+    async def run_agent(self, agent: object, asked: object, call_id: str | None, history: object, run: RunOnce[T]) -> T:
         """Have an agent run to its end, across executions; without a history of the caller's it waits here for decisions."""
         known = cast("Agent[Any]", agent)
         given = cast("BaseChatMessageHistory | None", history)

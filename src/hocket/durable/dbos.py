@@ -31,7 +31,7 @@ from hocket._runtime.own_thread import start_thread
 from hocket._secrets import redact
 from hocket.durable.database import RunDatabase, close_with
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
-from hocket.durable.engine_texts import PREFIX, STATUSES, EngineTexts, FailureError, read_state
+from hocket.durable.engine_texts import NAME_PREFIX, STATUS_WORDS, EngineTexts, FailureError, read_status
 from hocket.durable.liveness import Liveness
 from hocket.errors import EngineUnavailable, InvalidInput, RunExists
 
@@ -163,18 +163,18 @@ class DBOSEngine(Engine):
 
     async def states(self, ids: Sequence[str]) -> Mapping[str, EngineState]:
         found = await ASYNC.call_sync(self._call, self._list, workflow_ids=[*ids]) if ids else []
-        return {one.workflow_id: read_state(one) for one in found}
+        return {one.workflow_id: read_status(one) for one in found}
 
     async def find(
         self, name: str | None, status: Status | None, most: int, after: int, before: float | None
     ) -> Sequence[EngineState]:
-        statuses = [word for word, meant in STATUSES.items() if status in (None, meant)]
-        names = None if name is None else PREFIX + name
+        statuses = [word for word, meant in STATUS_WORDS.items() if status in (None, meant)]
+        names = None if name is None else NAME_PREFIX + name
         end = None if before is None else datetime.fromtimestamp(before, UTC).isoformat()
         found = await ASYNC.call_sync(
             self._call, self._list, name=names, status=statuses, limit=most, offset=after, sort_desc=True, end_time=end
         )
-        return [read_state(one) for one in found if one.name.startswith(PREFIX)]
+        return [read_status(one) for one in found if one.name.startswith(NAME_PREFIX)]
 
     def _call(self, function: Callable[..., T], /, *args: Any, **options: Any) -> T:
         """Call what blocks, outside of any run: DBOS would take it for a step of the one that it is called in."""
@@ -355,21 +355,21 @@ class DBOSEngine(Engine):
 
     def _take_over(self, liveness: Liveness) -> None:
         """Put the runs of workers that died into the queues of their kinds."""
-        names = [PREFIX + kind.name for kind in self._kinds]
+        names = [NAME_PREFIX + kind.name for kind in self._kinds]
         pending = self._list(name=names, status="PENDING", load_input=False, load_output=False)
         workers = {one.executor_id or "" for one in pending} - {self._worker}
         dead = [worker for worker in workers if not liveness.is_alive(worker)]
         if not dead:
             return
         for one in self._list(name=names, status="PENDING", executor_id=dead, load_output=False):
-            state = read_state(one)
+            state = read_status(one)
             kind = Kind(state.name, self._read_version(state.id, state.text))
             if kind in self._kinds:
                 self._open_client().resume_workflow(state.id, queue_name=_name_queue(kind))
 
 
 def _name_queue(kind: Kind) -> str:
-    return f"{PREFIX}{kind.name}@{kind.version}"
+    return f"{NAME_PREFIX}{kind.name}@{kind.version}"
 
 
 def _register(name: str) -> None:
@@ -383,4 +383,4 @@ def _register(name: str) -> None:
             pass
         raise _LeftError  # this process is a worker no longer
 
-    _workflows[name] = DBOS.workflow(name=PREFIX + name, max_recovery_attempts=1_000_000)(drive)
+    _workflows[name] = DBOS.workflow(name=NAME_PREFIX + name, max_recovery_attempts=1_000_000)(drive)

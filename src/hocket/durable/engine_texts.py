@@ -10,12 +10,12 @@ from dbos import Serializer, WorkflowStatus
 
 from hocket.durable.engine import EngineState, Status
 
-__all__ = ["PREFIX", "STATUSES", "EngineTexts", "FailureError", "read_state"]
+__all__ = ["NAME_PREFIX", "STATUS_WORDS", "EngineTexts", "FailureError", "read_status"]
 
-PREFIX = "hocket."
+NAME_PREFIX = "hocket."
 """Before the names of runs, where DBOS asks for a function's name."""
 
-STATUSES: Mapping[str, Status] = {
+STATUS_WORDS: Mapping[str, Status] = {
     "ENQUEUED": "queued",
     "DELAYED": "queued",
     "PENDING": "running",
@@ -71,13 +71,13 @@ class EngineTexts(Serializer):
         return "hocket_json"
 
 
-def read_state(found: WorkflowStatus) -> EngineState:
+def read_status(found: WorkflowStatus) -> EngineState:
     """Return what DBOS tells of a run."""
     failure = found.error
     return EngineState(
         id=found.workflow_id,
-        name=found.name.removeprefix(PREFIX),
-        status=STATUSES[found.status],
+        name=found.name.removeprefix(NAME_PREFIX),
+        status=STATUS_WORDS[found.status],
         text=cast(str, [*cast("dict[str, Any]", found.input or {}).get("args", ()), ""][0]),
         output=cast("str | None", found.output),
         failure=(failure.kind, failure.text) if isinstance(failure, FailureError) else None,
