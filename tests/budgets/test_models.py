@@ -172,9 +172,12 @@ async def test_each_tenant_has_its_own(place: Place) -> None:
 
 
 async def test_a_call_that_is_nobodys_is_refused() -> None:
-    model = scripted(ANSWER, budget=Budget("1", by="tenant"))
+    budget = Budget("1", by="tenant")
+    model = scripted(ANSWER, budget=budget)
     with pytest.raises(InvalidInput, match="there is no 'tenant'"):
         await model.ainvoke("hi")
+    with pytest.raises(InvalidInput, match=r"state\(\) is asked with key="):
+        await budget.astate()
     assert model.requests == []
 
 

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -156,3 +157,16 @@ async def test_who_stands_still_keeps_its_runs(store_url: str, runs: Runs, log: 
         assert all(len(pids) == 1 for pids in read_log(log).values())
     finally:
         family.kill_all()
+
+
+@pytest.mark.nightly  # two interpreters, and the lease of an answer
+def test_a_chat_survives(url: str):
+    """An answer that a page was shown goes on after its process was killed: no second question, no second payment."""
+
+    def run(way: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "tests.durable.chat", url, way]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    died, lived = run("die"), run("live")
+    assert (died.returncode, died.stdout) == (9, "asked 0\npaid\n"), died.stderr
+    assert lived.stdout == "asked 1\noutput all done\nshown True\nkept human ai tool ai\n", lived.stderr
