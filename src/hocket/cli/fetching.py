@@ -7,14 +7,9 @@ leads is told, and whoever means it gives that address.
 from hocket._secrets import redact_url
 from hocket.errors import InvalidInput, ProviderUnavailable, RequestTimeout
 
-__all__ = ["fetch_address", "is_address"]
+__all__ = ["fetch_address"]
 
 PATIENCE = 60.0  # seconds for all of it
-
-
-def is_address(name: str) -> bool:
-    """Whether it is an address of the web, and no file."""
-    return name.startswith(("http://", "https://"))
 
 
 def fetch_address(address: str, max_bytes: int) -> bytes:

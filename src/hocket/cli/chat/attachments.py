@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hocket._secrets import redact_url
-from hocket.cli.fetching import fetch_address, is_address
+from hocket.cli.fetching import fetch_address
 from hocket.errors import InvalidInput
 from hocket.messages import HumanMessage
 
@@ -44,6 +44,7 @@ def read_attachment(name: str) -> Part:
         InvalidInput: it cannot be read, is of no known kind, or is too large.
         LLMError: the server of an address cannot be reached, or fails.
     """
+    from hocket.document_loaders.files import is_address
     from hocket.messages.formats.blocks import guess_mime_type
 
     data = _read(name)
@@ -57,6 +58,8 @@ def read_attachment(name: str) -> Part:
 
 
 def _read(name: str) -> bytes:
+    from hocket.document_loaders.files import is_address
+
     if is_address(name):
         data = fetch_address(name, MOST_BYTES)
         name = redact_url(name)
