@@ -3,10 +3,11 @@
 import os
 import re
 import sqlite3
+import time
 import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeout
@@ -27,6 +28,18 @@ def close_with(owner: object, close: Callable[[], object]) -> "weakref.finalize[
     """Have connections closed when their owner is gone, or now, by the process that opened them."""
     opener = os.getpid()
     return weakref.finalize(owner, lambda: close() if os.getpid() == opener else None)
+
+
+class _SQLiteConnection(sqlite3.Connection):
+    """A connection as DBOS has it, which also knows the fractions of seconds that times have on Python 3.12 and later: where
+    SQLite is older than 3.42 (Debian 12, Ubuntu 22.04) they would be NULL."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.isolation_level = "IMMEDIATE"
+        self.execute("PRAGMA foreign_keys=ON")
+        if sqlite3.sqlite_version_info < (3, 42):
+            self.create_function("unixepoch", 1, lambda _: time.time())
 
 
 def _find_schema(address: sa.URL) -> str:
@@ -72,11 +85,15 @@ class RunDatabase:
         return self._address.render_as_string(hide_password=False)
 
     @property
+    def connect_args(self) -> dict[str, Any]:
+        """How a connection is opened."""
+        return {"timeout": _PATIENCE, "factory": _SQLiteConnection} if self._path else {}
+
+    @property
     def tables(self) -> RunTables:
         """The tables of durable runs; made if absent."""
         if self._tables is None:
-            options = {"timeout": _PATIENCE} if self._path else {}
-            self._engine = sa.create_engine(self._address, connect_args=options, pool_pre_ping=True)
+            self._engine = sa.create_engine(self._address, connect_args=self.connect_args, pool_pre_ping=True)
             close_with(self, self._engine.dispose)
             tables = RunTables(self._engine)
             with self._engine.connect() as connection:
@@ -85,6 +102,12 @@ class RunDatabase:
             tables.make()
             self._tables = tables
         return self._tables
+
+    @property
+    def client_engine(self) -> sa.Engine | None:
+        """What DBOS's client asks by; None: it makes its own, as for PostgreSQL."""
+        _ = self.tables
+        return self._engine if self._path else None
 
     def is_made(self) -> bool:
         """Whether durable runs were ever kept here; to look makes no file, and no table.

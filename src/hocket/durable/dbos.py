@@ -188,6 +188,7 @@ class DBOSEngine(Engine):
                 DBOS.migrate(url, schema=schema)
             self._client = DBOSClient(
                 system_database_url=url,
+                system_database_engine=self._database.client_engine,
                 dbos_system_schema=schema,
                 serializer=EngineTexts(),
                 application_name=_APPLICATION,
@@ -274,6 +275,7 @@ class DBOSEngine(Engine):
                 "name": _APPLICATION,
                 "system_database_url": self._database.engine_url,
                 "dbos_system_schema": self._database.schema,
+                "db_engine_kwargs": {"connect_args": self._database.connect_args},
                 "executor_id": self._worker,
                 "application_version": _CODE,
                 "serializer": EngineTexts(),
