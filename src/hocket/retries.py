@@ -5,13 +5,14 @@ What is tried again is decided in `RetryPolicy.allows`: an error of hocket's own
 else the caller names. What already reached somebody is never made again; that is for the loop's callers to say.
 
 A budget counts attempts that have failed, each once, where it failed: by the innermost of nested loops. Every loop asks
-it before it goes round again, so that together they never make more attempts than the outermost one allows.
+all around it before it goes round again, so that together they never make more attempts than the outermost one allows, and
+none takes what is meant for a fallback.
 """
 
 import math
 import random
 import threading
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
@@ -119,13 +120,12 @@ _counting = threading.Lock()  # the branches of a sync chain run in threads
 
 
 class BudgetScope:
-    """One retry loop. Nested loops share the attempt budget of the outermost one. `retry_budget` opens it."""
+    """One retry loop. A failure inside counts in all loops around it, too. `retry_budget` opens it."""
 
-    __slots__ = ("_failed", "_first", "_is_counted", "_limit", "_outer")
+    __slots__ = ("_failed", "_is_counted", "_limit", "_outer")
 
     def __init__(self, limit: float, outer: "BudgetScope | None") -> None:
         self._outer = outer
-        self._first: BudgetScope = self if outer is None else outer._first
         self._limit = limit
         self._failed = 0
         self._is_counted = False
@@ -134,18 +134,25 @@ class BudgetScope:
         """Book an attempt that has failed, unless that was done further inside."""
         if not self._is_counted:
             with _counting:
-                self._first._failed += 1
+                for scope in self._around():
+                    scope._failed += 1
         self._is_counted = False
+
+    def _around(self) -> Iterator["BudgetScope"]:
+        scope: BudgetScope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope._outer
 
     @property
     def is_spent(self) -> bool:
         """Whether there may be no further attempt."""
-        return self._first._failed >= self._first._limit
+        return any(scope._failed >= scope._limit for scope in self._around())
 
     @property
     def has_spare(self) -> bool:
         """Whether there may be another attempt beside the one that is under way."""
-        return self._first._failed + 1 < self._first._limit
+        return all(scope._failed + 1 < scope._limit for scope in self._around())
 
     def leave(self) -> None:
         """Note that the failure which ends this turn is booked."""
@@ -158,7 +165,7 @@ _turn: ContextVar[BudgetScope | None] = ContextVar("hocket_turn", default=None)
 
 @contextmanager
 def retry_budget(limit: float) -> Generator[BudgetScope]:
-    """Have everything inside share one budget: the outermost one, where there is one already, whatever its limit.
+    """Have everything inside share one budget, which is part of those around it: none of them is exceeded.
 
     Not to be held across a yield.
 

@@ -196,6 +196,15 @@ async def test_attempts_do_not_multiply():
     assert sum(count(models)) == 1
 
 
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+async def test_a_router_leaves_its_fallbacks_their_attempts(attempts: int):
+    """Its budget is a part of that of all together, as a plain model's is."""
+    failing = [fail(ProviderUnavailable)] * 2
+    router, models = route(*failing, retry=NOW.model_copy(update={"max_attempts": attempts}))
+    assert (await router.with_fallbacks([hook_model("behind")]).ainvoke("hi")).text == "behind"
+    assert sum(count(models)) == attempts
+
+
 async def test_a_retry_after_is_obeyed_to_the_second_and_then_one_goes_first():
     asked: list[float] = []
 
