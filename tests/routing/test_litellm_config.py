@@ -181,6 +181,25 @@ def test_limits_are_kept_where_the_strategy_goes_by_them():
     assert first.model.max_in_flight == 2 and second.rate_limiter is None
 
 
+async def test_another_files_limits_do_not_bind(tmp_path: Path):
+    """Where both name the same group and deployment in one store: each keeps its own numbers, or none."""
+    store, entry = f"sqlite:///{tmp_path / 'limits.db'}", {**write(rpm=600), "model_info": {"id": "eu"}}
+    by_usage = {"routing_strategy": "usage-based-routing-v2"}
+    files = [
+        {"model_list": [entry], "router_settings": by_usage},
+        {"model_list": [entry]},
+        {
+            "model_list": [{**entry, "litellm_params": {**entry["litellm_params"], "rpm": 60}}],
+            "router_settings": by_usage,
+        },
+    ]
+    routers: list[Any] = [routers_from_litellm(file, store=store)["g"] for file in files]
+    for router in routers:
+        await router.ainvoke("hi")
+    limiters = [router._all[0].limiter for router in routers]
+    assert [(await limiter.astate()).requests_per_minute for limiter in limiters] == [600, None, 60]
+
+
 async def test_a_deployment_is_called_by_its_id():
     router = read({**write(), "model_info": {"id": "eu", "mode": "chat"}}, write())["g"]
     assert (await router.astate())[0].name == "eu"

@@ -264,6 +264,45 @@ async def test_who_has_others_behind_it_need_not_wait():
         assert failure.value.retry_after == pytest.approx(3600) and not failure.value.retryable
 
 
+async def test_where_others_are_behind_it_a_dead_group_rests_as_a_whole():
+    """Its calls go to them without a pause, until one goes first again."""
+    with virtual_clock():
+        router, models = route(*[fail(ProviderUnavailable)] * 2, longest_wait=0, retry=RetryPolicy())
+        model = router.with_fallbacks([hook_model("behind")])
+        while not all(state.resting for state in await router.astate()):
+            assert (await model.ainvoke("hi")).text == "behind"
+        asked, began = sum(count(models)), clock.current().now()
+        assert asked <= 8
+        assert {(await model.ainvoke("hi")).text for _ in range(5)} == {"behind"}
+        assert (sum(count(models)), clock.current().now()) == (asked, began)
+        await clock.current().sleep(31)
+        assert (await model.ainvoke("hi")).text == "behind" and sum(count(models)) > asked
+
+
+@pytest.mark.parametrize(("longest", "texts"), [(0, "abcccc"), (2.5, "ababab"), (1.5, "ababcc")])
+async def test_where_others_are_behind_it_a_full_group_is_not_waited_for(longest: float, texts: str):
+    """Or for as long as it says."""
+    with virtual_clock():
+        limits = [RateLimiter(60, adaptive=False), RateLimiter(60, adaptive=False)]
+        deployments = [
+            Deployment(hook_model(name), name=name, rate_limiter=limiter)
+            for name, limiter in zip("ab", limits, strict=True)
+        ]
+        router = ChatRouter(deployments=deployments, longest_wait=longest)
+        model, replies = router.with_fallbacks([hook_model("c")]), list[str]()
+
+        async def ask() -> None:
+            replies.append((await model.ainvoke("hi")).text)
+
+        began = clock.current().now()
+        async with anyio.create_task_group() as group:
+            for _ in texts:
+                group.start_soon(ask)
+        assert sorted(replies) == sorted(texts)
+        assert clock.current().now() - began <= longest
+        assert not any(state.resting for state in await router.astate())
+
+
 async def test_rests_in_a_row_grow_and_never_rest_the_last_able_one():
     with virtual_clock():
         router, _ = route(fail(ProviderUnavailable), "b", allowed_fails=1, cooldown=10, affinity=False)

@@ -26,7 +26,7 @@ from hocket.retries import BudgetScope, Failure, retry_budget
 from hocket.routing.attempt import open_attempt, sign
 from hocket.routing.choice import Rule, choose
 from hocket.routing.deployment import DeploymentPlace
-from hocket.routing.gate import NoRoomError, is_patient
+from hocket.routing.gate import NoRoomError, patience
 from hocket.routing.hedging import HedgeTimer, Race
 
 __all__ = ["Dispatcher"]
@@ -87,8 +87,14 @@ class Dispatcher:
                 try:
                     return await self._have_answer(call, place, progress, budget, is_waited_for)
                 except NoRoomError:
-                    progress.full |= {place.name}
-                    place = self._choose(call, progress)
+                    if is_waited_for:
+                        progress.full -= {place.name}
+                        if not progress.full:
+                            raise
+                        place = None
+                    else:
+                        progress.full |= {place.name}
+                        place = self._choose(call, progress)
                 except Exception as error:
                     budget.count()
                     if isinstance(error, TotalTimeout):
@@ -164,11 +170,11 @@ class Dispatcher:
             timer.note_call()
             if timer.delay is not None and budget.has_spare:
                 return await self._have_race(call, place, progress, budget, timer)
-        token = is_patient.set(is_waited_for)
+        token = patience.set(self.longest_wait if is_waited_for else None)
         try:
             return await sign(call, await self._send(place, open_attempt(call, place)), {"deployment": place.name})
         finally:
-            is_patient.reset(token)
+            patience.reset(token)
 
     async def _have_race(
         self, call: Call, place: DeploymentPlace, progress: _Progress, budget: BudgetScope, timer: HedgeTimer
@@ -232,8 +238,9 @@ class Dispatcher:
             if not (is_own or (error.retryable and place.fails >= (1 if place.rests else self.allowed_fails))):
                 return
             now = clock.current().now()
-            if all(one is place or one.rests_until > now for one in self.places):
-                return  # the last able one
+            is_last = all(one is place or one.rests_until > now for one in self.places)
+            if is_last and self.longest_wait == math.inf:
+                return  # nobody is asked in its place
             seconds = self.cooldown * min(2**place.rests, MOST_DOUBLED)
             place.rests += 1
             place.fails = 0

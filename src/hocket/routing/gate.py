@@ -1,9 +1,10 @@
 """The limiter of a deployment, as the router has it asked: it refuses where the deployment has no room, and never waits.
 
 So one trip to a store says whether a deployment rests for any process, and reserves the tokens of the attempt. Where no
-deployment has room, the router has one of them asked with patience.
+deployment has room, the router has one of them asked with patience: no longer than it waits at all.
 """
 
+import math
 from collections.abc import Mapping
 from contextvars import ContextVar
 
@@ -12,10 +13,10 @@ from hocket.http.rate_limits import read_rate_limits
 from hocket.rate_limiters import BaseRateLimiter, Permit
 from hocket.routing.deployment import DeploymentPlace
 
-__all__ = ["Gate", "NoRoomError", "is_patient"]
+__all__ = ["Gate", "NoRoomError", "patience"]
 
-is_patient: ContextVar[bool] = ContextVar("hocket_routing_is_patient", default=False)
-"""Whether the attempt waits for its turn."""
+patience: ContextVar[float | None] = ContextVar("hocket_routing_patience", default=None)
+"""Seconds that the attempt waits for its turn at most; None: it does not wait."""
 
 
 class NoRoomError(RateLimitError):
@@ -37,23 +38,31 @@ class Gate(BaseRateLimiter):
     async def areserve(
         self, tokens: int | tuple[int, int | None] = 0, *, blocking: bool = True, within: float | None = None
     ) -> Permit | None:
-        """Return a permit at once.
+        """Return a permit at once, or as far as `patience` goes.
 
         Raises:
-            NoRoomError: there is none. ``retry_after`` is set where the deployment rests.
+            NoRoomError: there is none. ``retry_after`` is set where the deployment rests, or its turn is known.
         """
-        limiter = self._place.limiter
-        if is_patient.get():
-            return await limiter.areserve(tokens, within=within)
+        limiter, longest = self._place.limiter, patience.get()
+        if longest is not None:
+            try:
+                return await limiter.areserve(tokens, within=longest if within is None else min(within, longest))
+            except RateLimitError as late:
+                if longest == math.inf:
+                    raise
+                raise self._make_error(late.retry_after, retryable=False) from late
         permit = await limiter.areserve(tokens, blocking=False)
         if permit is not None:
             return permit
         paused = (await limiter.astate()).paused
         if paused:
             self._place.rest(paused, "another process was refused")
-        error = NoRoomError(f"{self._place.name} takes no request for now", retry_after=paused or None)
+        raise self._make_error(paused or None)
+
+    def _make_error(self, retry_after: float | None, **fields: bool) -> NoRoomError:
+        error = NoRoomError(f"{self._place.name} takes no request for now", retry_after=retry_after, **fields)
         error.was_sent = False
-        raise error
+        return error
 
     async def alearn(self, headers: Mapping[str, str]) -> None:
         """Take what a reply says of the limits of the account."""

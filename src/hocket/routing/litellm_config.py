@@ -243,7 +243,9 @@ class _Plan:
             return None
         limiter, rpm, tpm = None, shares["rpm"] or None, shares["tpm"] or None
         if self._has_limits and (rpm or tpm):
-            account = f"{group}:{name or place}"
+            account = (
+                f"{group}:{name or place} rpm={rpm} tpm={tpm}"  # a file with others neither changes these nor is bound
+            )
             limiter = RateLimiter(rpm, tpm, burst=int(rpm or 1), store=self._fields["store"], name=account)
         total = fields["timeout"].total if "timeout" in fields else None
         return _Entry(group, Deployment(model, name and str(name), rate_limiter=limiter), shares, total)

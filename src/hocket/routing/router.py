@@ -54,8 +54,9 @@ class ChatRouter(ModelGroup):
             process is alone.
         if_store_fails: while the store is down, "local" has each process rely on itself; "raise" raises
             `StoreUnavailable`.
-        longest_wait: seconds that a call waits at most where all deployments rest; then the error is raised, for what is
-            asked in place of the router (``with_fallbacks``). None: until the call's own deadline.
+        longest_wait: seconds that a call waits at most where all deployments rest or have no room; then the error is raised,
+            for what is asked in place of the router (``with_fallbacks``), and failures rest the last able deployment, too.
+            None: until the call's own deadline, and they do not.
         retry: by default three attempts in all.
 
     The deployments' own limits, budgets, ledgers and limits on time hold for their attempts, and with them the budgets of
