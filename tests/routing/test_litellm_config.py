@@ -223,7 +223,9 @@ async def test_fallbacks_are_asked_behind_a_group():
     ("config", "says"),
     [
         ([], "the LiteLLM file is list; it is a mapping"),
-        ({}, "model_list is NoneType; it is a list"),
+        ({}, "the LiteLLM file has no model_list"),
+        ({"model_lst": [write()]}, "the LiteLLM file has no model_list, but 'model_lst'"),
+        ({"model_list": None}, "model_list is NoneType; it is a list"),
         ({"model_list": {}}, "model_list is dict"),
         ({"model_list": []}, "model_list is empty"),
         ({"model_list": ["x"]}, "model_list[0] is str; it is a mapping"),
@@ -271,11 +273,26 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
         "h (temperature: Input should be",
     ),
     ({"model_list": [write("h", model="openai/m", api_base="nonsense")]}, "it must begin with http://"),
-    ({"router_settings": {"routing_strategy": "lar1"}}, "router_settings.routing_strategy (it is 'lar1')"),
+    (
+        {"router_settings": {"routing_strategy": "lar1"}},
+        "router_settings.routing_strategy (it is 'lar1'; known are: simple-shuffle, ",
+    ),
+    ({"router_settings": {"routing_strategy": "simple-shufle"}}, "did you mean 'simple-shuffle'?"),
+    ({"router_settings": {"num_retires": 2}}, "router_settings.num_retires (did you mean 'num_retries'?)"),
+    ({"litellm_settings": {"context_window_fallbacks": [{"g": ["h"]}]}}, "fallbacks (write them under fallbacks"),
+    ({"litellm_settings": {"cache": True}}, "litellm_settings.cache (`hocket.set_llm_cache(...)` in a program"),
+    ({"router_setings": {"num_retries": 2}}, "router_setings (did you mean 'router_settings'?)"),
     ({"router_settings": {"retry_policy": {"TimeoutErrorRetries": 3}}}, "router_settings.retry_policy"),
-    ({"router_settings": {"fallbacks": [{"g": ["none"]}]}}, "router_settings, for g (there is no group 'none')"),
+    (
+        {"router_settings": {"fallbacks": [{"g": ["none"]}]}},
+        "router_settings.fallbacks, for g (there is no group 'none'; known are: g)",
+    ),
     ({"router_settings": {"fallbacks": [{"g": [{"model": "h"}]}]}}, "router_settings.fallbacks.g"),
-    ({"router_settings": {"model_group_alias": {"al": "none"}}}, "router_settings, for al (there is no group 'none')"),
+    ({"router_settings": {"fallbacks": [{"gg": ["g"]}]}}, "fallbacks (there is no group 'gg'; did you mean 'g'?)"),
+    (
+        {"router_settings": {"model_group_alias": {"al": "gg"}}},
+        "model_group_alias, for al (there is no group 'gg'; did you mean 'g'?)",
+    ),
     ({"router_settings": {"model_group_alias": {"al": {"model": "g", "hidden": True}}}}, "model_group_alias.al.hidden"),
     ({"litellm_settings": {"callbacks": ["otel"]}}, "litellm_settings.callbacks"),
     (
@@ -388,7 +405,7 @@ MERGED = "".join(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "model_list is NoneType"),
+        ("", "the LiteLLM file has no model_list"),
         ("just a text", "what it holds is str; it is a mapping"),
         ("- a\n- b", "what it holds is list"),
         (f"model_list: [\n{KEY}: {{", "line 2"),

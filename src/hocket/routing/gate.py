@@ -7,6 +7,7 @@ deployment has room, the router has one of them asked with patience: no longer t
 import math
 from collections.abc import Mapping
 from contextvars import ContextVar
+from typing import Any
 
 from hocket.errors import RateLimitError
 from hocket.http.rate_limits import read_rate_limits
@@ -59,7 +60,7 @@ class Gate(BaseRateLimiter):
             self._place.rest(paused, "another process was refused")
         raise self._make_error(paused or None)
 
-    def _make_error(self, retry_after: float | None, **fields: bool) -> NoRoomError:
+    def _make_error(self, retry_after: float | None, **fields: Any) -> NoRoomError:
         error = NoRoomError(f"{self._place.name} takes no request for now", retry_after=retry_after, **fields)
         error.was_sent = False
         return error

@@ -6,7 +6,7 @@ without a word, is worse than one that is refused.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from hocket._runtime.callers import warn_caller
 from hocket.errors import HocketWarning, InvalidInput, LLMError, UnknownModel
-from hocket.errors.hints import excerpt, shorten
+from hocket.errors.hints import excerpt, near_name, near_name_hint, shorten
 from hocket.language_models.base import LanguageModelInput
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.option_policy import VOCABULARY
@@ -71,7 +71,7 @@ _OPTIONS = VOCABULARY | {
     *("max_completion_tokens", "service_tier", "verbosity", "user", "store", "safety_identifier", "prompt_cache_key"),
     *("modalities", "prediction", "web_search_options", "thinking"),
 }
-_RULES: Mapping[object, Rule] = {
+_RULES: Mapping[str, Rule] = {
     "simple-shuffle": "weight",
     "least-busy": "weight",
     "latency-based-routing": "latency",
@@ -82,6 +82,11 @@ _RULES: Mapping[object, Rule] = {
 _METRICS = ("weight", "rpm", "tpm")  # shares are by the first of them that one of the group has
 _DEFAULTS = ("timeout", "stream_timeout", "max_parallel_requests", "drop_params")
 _SHARED = ("num_retries", "allowed_fails", "fallbacks", "default_fallbacks", "request_timeout", "drop_params")
+_SECTIONS = ("model_list", "router_settings", "litellm_settings", "general_settings", "environment_variables")
+_SETTINGS = {
+    *(*_SHARED, *_DEFAULTS, "routing_strategy", "cooldown_time", "model_group_alias"),
+    *("redis_host", "redis_password"),
+}
 _ANY = "*"
 _LONGEST_REASON = 150
 
@@ -113,7 +118,7 @@ def routers_from_litellm(
     models = _Plan(said, store, notes).make_models()
     if faults := "; ".join(notes.unsupported):
         if unsupported == "raise" or not models:
-            raise InvalidInput(f"parts of the LiteLLM file are not done here: {faults}")
+            raise InvalidInput(f"parts of the LiteLLM file are wrong, or not done here: {faults}")
         warn_caller(f"left out of the LiteLLM file: {faults}", HocketWarning)
     return models
 
@@ -137,6 +142,9 @@ class _Plan:
 
     def __init__(self, said: dict[str, Any], store: str | None, notes: LiteLLMNotes) -> None:
         self._notes = notes
+        if "model_list" not in said:
+            found = near_name("model_list", said)
+            raise InvalidInput(f"the LiteLLM file has no model_list{f', but {found!r}' if found else ''}")
         lite, general = (read_mapping(said.pop(f"{key}_settings", None), key) for key in ("litellm", "general"))
         shared = {key: notes.fill(lite.pop(key)) for key in _SHARED if key in lite}
         shared["timeout"] = shared.pop("request_timeout", None)
@@ -149,11 +157,12 @@ class _Plan:
         self._defaults = {key: value for key in _DEFAULTS if (value := settings.pop(key, None)) is not None}
         self._aliases = self._read_aliases(settings)
         self._fallbacks = self._read_fallbacks(settings)
-        strategy = settings.pop("routing_strategy", None) or "simple-shuffle"
+        strategy = str(settings.pop("routing_strategy", None) or "simple-shuffle")
         self._has_limits = _RULES.get(strategy) == "headroom"
         self._fields: dict[str, Any] = {"store": store or _read_redis(settings), "by": _RULES.get(strategy, "weight")}
         if strategy not in _RULES:
-            notes.refuse("router_settings.routing_strategy", f"it is {excerpt(strategy)}")
+            reason = f"it is {excerpt(strategy)}; {near_name_hint(strategy, _RULES)}"
+            notes.refuse("router_settings.routing_strategy", reason)
         for key, name in (("num_retries", "retry"), ("allowed_fails", "allowed_fails")):
             if (number := read_number(settings.pop(key, None), key, least=0)) is not None:
                 self._fields[name] = int(number) + 1  # all attempts; the failure with which a rest begins
@@ -164,8 +173,8 @@ class _Plan:
             ("litellm_settings.", lite),
             ("general_settings.", general),
         ):
-            notes.refuse_all(section, rest)
-        notes.refuse_all("", said)
+            notes.refuse_all(section, rest, _SETTINGS)
+        notes.refuse_all("", said, _SECTIONS)
 
     def _read_aliases(self, settings: dict[str, Any]) -> dict[str, str]:
         aliases: dict[str, str] = {}
@@ -199,11 +208,17 @@ class _Plan:
         for name, group in {**{name: name for name in routers}, **self._aliases}.items():
             names = [group, *self._find_behind(self._get_behind(name), {group})]
             for missing in (one for one in names if one not in routers):
-                self._notes.refuse(f"router_settings, for {name}", f"there is no group {excerpt(missing)}")
+                where = "model_group_alias" if missing == group else "fallbacks"
+                self._refuse_group(f"router_settings.{where}, for {name}", missing, routers)
             if group in routers:
                 first, *others = (routers[one] for one in names if one in routers)
                 models[name] = _with_fallbacks(first, others) if others else first
+        for unknown in sorted(self._fallbacks.keys() - {*routers, *self._aliases, _ANY}):
+            self._refuse_group("router_settings.fallbacks", unknown, models)
         return models
+
+    def _refuse_group(self, place: str, name: str, known: Iterable[str]) -> None:
+        self._notes.refuse(place, f"there is no group {excerpt(name)}; {near_name_hint(name, known)}")
 
     def _get_behind(self, name: str) -> list[str]:
         return self._fallbacks.get(name, self._fallbacks[_ANY])

@@ -5,13 +5,14 @@ A file may come from somebody else: its size has a limit. It may hold keys: no m
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from hocket._secrets import is_sensitive, redact
 from hocket._yaml import read_yaml
 from hocket.errors import InvalidInput
+from hocket.errors.hints import near_name
 
 __all__ = ["LiteLLMNotes", "read_list", "read_litellm_file", "read_mapping", "read_number"]
 
@@ -20,8 +21,18 @@ LARGEST_FILE = 1_000_000
 
 _VARIABLE = "os.environ/"
 
+_ALIKE = 0.85  # less, and what LiteLLM knows and we do not would pass for a slip
+
+_CACHE = "`hocket.set_llm_cache(...)` in a program that serves them with `openai_app`"
+
 _INSTEAD = {
     "general_settings.master_key": "clients' keys are given with `hocket serve --key-file FILE`, or `openai_app(keys=...)`",
+    **{
+        f"{section}_settings.{kind}_fallbacks": "write them under fallbacks, which are asked after these errors, too"
+        for section in ("litellm", "router")
+        for kind in ("context_window", "content_policy")
+    },
+    **dict.fromkeys(("litellm_settings.cache", "router_settings.cache_responses"), _CACHE),
     "environment_variables": "set them where the process is started",
 }
 
@@ -129,8 +140,9 @@ class LiteLLMNotes:
         reason = reason or _INSTEAD.get(place, "")
         self.unsupported.append(redact(f"{place} ({reason})" if reason else place, self._secrets))
 
-    def refuse_all(self, place: str, rest: Mapping[str, object]) -> None:
-        """Note what is set in a mapping of which the rest is understood."""
+    def refuse_all(self, place: str, rest: Mapping[str, object], known: Iterable[str] = ()) -> None:
+        """Note what is set in a mapping of which the rest is understood, and what of ``known`` it may have meant."""
         for key, value in rest.items():
             if value not in (None, False, "", [], {}):
-                self.refuse(f"{place}{key}")
+                near = None if key in known else near_name(key, known, _ALIKE)
+                self.refuse(f"{place}{key}", f"did you mean {near!r}?" if near else "")
