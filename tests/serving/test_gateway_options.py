@@ -8,6 +8,7 @@ import pytest
 from hocket.errors import InvalidInput, UnknownOption, Unsupported
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI
+from hocket.routing import ChatRouter
 from hocket.serving import openai_app
 from hocket.testing import AnthropicFormat, serve
 from hocket.testing.server import Server
@@ -76,6 +77,24 @@ async def test_what_asks_for_something_can_be_left_out(claude: Server):
     assert response.headers["x-hocket-dropped"] == "response_format, seed, user_name"
     response = await send(app, "POST", CHAT, json=question(temperature="hot"))
     assert response.status_code == 400 and len(claude.requests) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_what_a_model_leaves_out_itself_is_named_too(gpt: Server, stream: bool):
+    """Behind a router as well; what its operator has given it and it cannot take is no matter of the client's."""
+    profile: Any = {"temperature": False}
+    made = {"base_url": gpt.url, "api_key": "a-key-of-theirs", "unsupported": "drop", "profile": profile}
+    for model in (
+        ChatOpenAI(model="o", **made),
+        ChatRouter(deployments=[ChatOpenAI(model="o", **made)]),
+        ChatRouter(deployments=[ChatOpenAI(model="o", **made)]).with_fallbacks([ChatOpenAI(model="o", **made)]),
+    ):
+        response = await send(openai_app({"m": model}), "POST", CHAT, json=question(stream=stream, temperature=0.5))
+        assert (response.status_code, response.headers["x-hocket-dropped"]) == (200, "temperature")
+        assert "temperature" not in gpt.requests[-1].json
+    app = openai_app({"m": ChatOpenAI(model="o", temperature=0.5, **made)})
+    response = await send(app, "POST", CHAT, json=question(stream=stream))
+    assert response.status_code == 200 and "x-hocket-dropped" not in response.headers
 
 
 async def test_a_default_that_is_left_out_hides_no_other_value(claude: Server):

@@ -6,6 +6,7 @@ instead, and then the run says so. A name that nobody knows is no such option bu
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, ClassVar, Literal, Self, cast, get_args
 
 from pydantic import BaseModel, Field, SkipValidation, field_validator, model_validator
@@ -22,6 +23,7 @@ __all__ = [
     "HookOptions",
     "OptionPolicy",
     "OptionPolicyMixin",
+    "dropped_options",
     "find_refused",
     "find_unreadable",
     "find_unreadable_part",
@@ -32,6 +34,9 @@ OptionPolicy = Literal["raise", "drop", "warn"]
 
 DROPPED_OPTIONS = "dropped_options"
 """The key, in the metadata of a run, of the names of the options that were left out."""
+
+dropped_options: ContextVar[set[str] | None] = ContextVar("hocket_dropped_options", default=None)
+"""Where to note the options that models leave out, for a server that tells its clients."""
 
 _SAMPLING = (
     *("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "frequency_penalty", "presence_penalty"),
@@ -221,6 +226,8 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
         way_out = "; if the model can, give it another profile" if by_model else ""
         way_out += _EXTRA_BODY if by_server and "extra_body" not in self._refused_options else ""
         _refuse(who, refused, said, policy, way_out)
+        if (dropped := dropped_options.get()) is not None:
+            dropped.update(refused)
         unset = {name: None for name in refused if self.__dict__.get(name) is not None}
         kept = {name: value for name, value in params.items() if name not in refused}
         return None if "stop" in refused else stop, {**kept, **unset}, tuple(refused)

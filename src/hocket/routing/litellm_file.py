@@ -21,7 +21,7 @@ LARGEST_FILE = 1_000_000
 
 _VARIABLE = "os.environ/"
 
-_ALIKE = 0.85  # less, and what LiteLLM knows and we do not would pass for a slip
+_ALIKE = 0.9  # less, and what LiteLLM knows and we do not would pass for a slip
 
 _CACHE = "`hocket.set_llm_cache(...)` in a program that serves them with `openai_app`"
 

@@ -16,6 +16,7 @@ from hocket._pipeline.answer import CACHE_HIT
 from hocket.errors import InvalidHook, UnknownOption, Unsupported
 from hocket.errors.hints import LONGEST_NAME
 from hocket.language_models.chat_models import BaseChatModel
+from hocket.language_models.option_policy import dropped_options
 from hocket.messages import AIMessage, UsageMetadata
 from hocket.messages.content import FieldsView
 from hocket.remote.relay import Relay
@@ -50,6 +51,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         super().__init__(service, facts, headers)
         self._face = face
         self._dropped: set[str] = set()
+        self._left_out: set[str] = set()  # by the models themselves, options of their operator's as well
         self._has_passed = False
 
     def _read(self, body: bytes) -> AnswerRequest:
@@ -64,10 +66,12 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         if request.options.keys() & AMBIGUOUS and not is_of_format(model, self._face.name):
             refused = refused | AMBIGUOUS
         request = self._leave_out(request, request.spare & refused)
-        if request.stream:
-            await self._send_stream(model, request, send)
-        else:
-            await self._send_whole(model, request, send)
+        self._asked_options = request.options.keys() | request.tools.keys()
+        token = dropped_options.set(self._left_out)
+        try:
+            await (self._send_stream if request.stream else self._send_whole)(model, request, send)
+        finally:
+            dropped_options.reset(token)
 
     async def _send_whole(self, model: AskedModel, request: AnswerRequest, send: Send) -> None:
         async def ask(asked: AskedModel, request: AnswerRequest, relay: Relay | None) -> tuple[Said, bytes]:
@@ -167,7 +171,8 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
         if self._has_passed:
             return [PASSED]
         # Clients make names up: one with a line break would be a header of its own, or a reply.
-        names = ", ".join(quote(name[:LONGEST_NAME], safe="[]") for name in sorted(self._dropped))
+        dropped = sorted(self._dropped | self._left_out & self._asked_options)
+        names = ", ".join(quote(name[:LONGEST_NAME], safe="[]") for name in dropped)
         return [(DROPPED, names[:_LONGEST_HEADER].encode())] if names else []
 
     def _explain(self, error: Exception, request: AnswerRequest | None) -> Refusal:

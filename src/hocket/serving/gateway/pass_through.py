@@ -81,7 +81,7 @@ def _make_template(model: RemoteChatModel, format: str, *, stream: bool) -> tupl
     is_ours = type(model).__module__.startswith("hocket.")
     has_options = any(fields[name] is not None for name in model._option_fields if name != "model")  # pyright: ignore[reportPrivateUsage]  # as above
     is_odd = bool(model.disable_streaming) or fields.get("streaming") or fields.get("extra_body")
-    if own is None or own.name != format or not is_ours or has_options or is_odd:
+    if own is None or own.name != format or not is_ours or has_options or is_odd or model.unsupported != "raise":
         return None
     try:
         template = model._write([HumanMessage("-")], model._merge_options(None, {}), stream=stream)  # pyright: ignore[reportPrivateUsage]  # as above
