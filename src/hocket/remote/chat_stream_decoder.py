@@ -27,6 +27,7 @@ class ChatStreamDecoder(StreamDecoder[ChatGenerationChunk], ABC):
 
     Attributes:
         facts: what the next chunk says about the answer (``response_metadata``).
+        usage: what it says of the tokens, where it is told none of its own; None: nothing.
         id: of the message; None: not known yet.
     """
 
@@ -35,6 +36,7 @@ class ChatStreamDecoder(StreamDecoder[ChatGenerationChunk], ABC):
     ) -> None:
         super().__init__(provider, headers)
         self.facts: Fields = {"model_provider": provider, **read_headers(self.headers, include_headers)}
+        self.usage: UsageMetadata | None = None
         self.id: str | None = None
 
     def make_chunk(
@@ -58,6 +60,7 @@ class ChatStreamDecoder(StreamDecoder[ChatGenerationChunk], ABC):
             finish: why the answer has ended (`normalize_finish`), if it has.
         """
         facts, self.facts = self.facts, {}
+        usage, self.usage = usage or self.usage, None
         message = fast_chunk(
             content,
             self.id,

@@ -12,6 +12,8 @@ from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.anthropic.decode import decode_reply, decode_usage
 from hocket.providers.anthropic.stream import AnthropicDecoder
+from hocket.retries import RetryPolicy
+from hocket.testing import AnthropicFormat, Events, serve
 from tests.kit.recordings import Reader, Recording, load_recordings, reply_in, stream_in, without_index
 
 READER = Reader(decode_reply, AnthropicDecoder)
@@ -205,3 +207,17 @@ def test_decoders_are_made_for_each_stream() -> None:
     reader = Reader(decode_reply, lambda: model._decoder({"request-id": "req_1"}))
     facts = reader.fold_stream(_stream_of_a_cited_text()).response_metadata
     assert facts["request_id"] == "req_1" and facts["headers"] == {"request-id": "req_1"}
+
+
+async def test_a_failure_before_the_first_word_is_tried_again() -> None:
+    """The opening event is no part of the answer: an error behind it costs a second request, and the caller nothing."""
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "x"}
+    start = {"type": "message_start", "message": {**message, "usage": {"input_tokens": 3, "output_tokens": 1}}}
+    failure = {"type": "error", "error": {"type": "overloaded_error", "message": "full"}}
+    async with serve(AnthropicFormat(), [Events([start, failure]), "hello"]) as server:
+        model = ChatAnthropic(model="x", base_url=server.url, api_key="k", retry=RetryPolicy(first_pause=0))
+        chunks = [chunk async for chunk in model.astream("q")]
+    assert "".join(chunk.text for chunk in chunks) == "hello"
+    assert len(server.requests) == 2
+    usage = chunks[0].usage_metadata
+    assert usage is not None and usage["input_tokens"] > 0  # what the opening event said comes with the first word

@@ -5,9 +5,10 @@ name its ``index``. The arguments of a call come beside the content, as pieces o
 when they are complete, as the API would have written it in one piece. The stream is whole with its ``stop_reason``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from hocket.errors import InvalidInput
+from hocket.messages import UsageMetadata
 from hocket.messages.content import Fields
 from hocket.messages.tool_calls import parse_tool_arguments, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
@@ -49,7 +50,7 @@ class AnthropicDecoder(ChatStreamDecoder):
             case "content_block_stop":
                 return self._stop_block(data["index"])
             case "message_start":
-                return self._begin(data["message"])
+                self._begin(data["message"])  # no part of the answer: what fails behind it can be tried again
             case "message_delta":
                 return self._finish(data)
             case "message_stop":
@@ -59,11 +60,15 @@ class AnthropicDecoder(ChatStreamDecoder):
                 pass
         return None
 
-    def _begin(self, message: Fields) -> ChatGenerationChunk:
+    def read_end(self) -> Iterable[ChatGenerationChunk]:
+        """Return what nothing behind it has told: an answer may be empty."""
+        return [self.make_chunk("")] if self.facts else ()
+
+    def _begin(self, message: Fields) -> None:
         self.id: str | None = message.get("id")
         self._usage = dict(message.get("usage") or {})
         self.facts.update(reply_facts(message))
-        return self.make_chunk("", usage=decode_usage(self._usage))
+        self.usage: UsageMetadata | None = decode_usage(self._usage)
 
     def _start_block(self, index: int, block: Fields) -> ChatGenerationChunk | None:
         if block["type"] in _TOOLS:
