@@ -28,7 +28,6 @@ from hocket.clouds.aws_signature import sign_request
 from hocket.errors import AuthenticationError, InvalidInput, LLMError
 from hocket.errors.hints import excerpt
 from hocket.http.failures import classify_error
-from hocket.http.interception import is_key_needed
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.remote.endpoint import Endpoint, Headers
 from hocket.remote.options import rename_fields
@@ -156,8 +155,6 @@ class AWSService(RemoteService):
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         if self.credentials is None:
             return await super()._authenticate(request)
-        if not is_key_needed():
-            return {}  # a recording answers
         found, at = await self._source.get(), clock.current().time()
         return sign_request(request, found, region=self.region_name or "", service=self._signing_name, at=at)
 

@@ -271,6 +271,8 @@ async def ask_key(key: Key | None, provider: str, model: str | None) -> str:
     """
     value: object = key
     if callable(key):
+        if not is_key_needed():
+            return ""  # a recording answers
         value = key() if inspect.iscoroutinefunction(key) else await ASYNC.call_sync(key)
         if inspect.isawaitable(value):
             value = await value

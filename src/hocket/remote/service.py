@@ -6,6 +6,7 @@ the provider's API is, is data (`Endpoint`), and another object sends (`Sender`)
 copied, pickled, and used from several loops. What it lists are names, each with what is known of the model beside it.
 """
 
+import functools
 import inspect
 import os
 import traceback
@@ -30,6 +31,7 @@ from hocket.errors import AuthenticationError, DroppedStateWarning, InvalidInput
 from hocket.http.address import split_user
 from hocket.http.clients import ClientSettings, close_client
 from hocket.http.failures import classify_error
+from hocket.http.interception import is_key_needed
 from hocket.http.request import HTTPReply, HTTPRequest, json_request
 from hocket.load import Serializable
 from hocket.load.field_errors import explain_fields
@@ -214,7 +216,8 @@ class RemoteService(AsyncClosing, LateModel):
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         """Return the headers that authenticate a request, secrets as `Secret`; by default those that `_sign` makes.
 
-        A provider that takes no key overrides it, and `_mask_authentication`. Asked anew for each attempt.
+        A provider that takes no key overrides it, and `_mask_authentication`. Asked anew for each attempt; not at all while
+        a recording answers, so that no test needs the service that gives keys.
 
         Args:
             request: as it will be sent, but for these headers: its body and URL are final.
@@ -276,7 +279,7 @@ class RemoteService(AsyncClosing, LateModel):
             settings=self._client_settings(),
             max_bytes=fields["max_reply_bytes"],
             read_failure=self._read_failure,
-            authenticate=self._authenticate,
+            authenticate=self._authenticate if is_key_needed() else functools.partial(RemoteService._authenticate, self),
             locate=self._locate,
         )
 

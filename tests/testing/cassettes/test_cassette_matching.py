@@ -219,3 +219,23 @@ def test_a_replay_needs_no_key(talk: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ChatOpenAI(model="m")
     with cassette(talk, record="new"), pytest.raises(LLMError, match="OPENAI_API_KEY"):
         ChatOpenAI(model="m")
+
+
+class ChatSigned(ChatOpenAI):
+    """It asks a service for what proves who asks, which is not there in CI."""
+
+    async def _authenticate(self, request: HTTPRequest) -> dict[str, str]:
+        raise RuntimeError("no service in CI")
+
+
+async def find_key_or_fail() -> str:
+    raise RuntimeError("no service in CI")
+
+
+@pytest.mark.parametrize("cls", [ChatOpenAI, ChatSigned])
+def test_what_gives_keys_is_not_asked(talk: Path, cls: type[ChatOpenAI]) -> None:
+    """While a recording answers, neither a function given as the key is called nor a provider's own authentication."""
+    with cassette(talk):
+        assert cls(model="m", base_url=NOWHERE, api_key=find_key_or_fail).invoke("Why is the sky blue?").text
+    with pytest.raises(RuntimeError, match="no service in CI"):
+        cls(model="m", base_url=NOWHERE, api_key=find_key_or_fail, retry=None).invoke("Why is the sky blue?")
