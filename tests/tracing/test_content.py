@@ -13,7 +13,7 @@ from hocket.language_models import FakeListChatModel, FakeListLLM, ScriptedChatM
 from hocket.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from hocket.providers.openai import ChatOpenAI
 from hocket.runnables import RunnableLambda
-from hocket.testing import OpenAIFormat, Reply, Status, serve
+from hocket.testing import OpenAIFormat, Reply, Status, Stream, serve
 from hocket.tools import tool
 from hocket.tracing.telemetry import read_capture
 from hocket.vectorstores import InMemoryVectorStore
@@ -206,6 +206,17 @@ async def test_an_agent_tells_its_model_its_tokens_and_why_each_answer_ended(ins
     chats = [span for span in collected.spans if span.name.startswith("chat")]
     answers = [json.loads(span.attributes["gen_ai.output.messages"])[0]["finish_reason"] for span in chats]
     assert answers[:3] == ["tool_call", "stop", "stop"]
+
+
+async def test_a_stream_that_was_left_has_no_invented_reason(instrumented: Any) -> None:
+    """Nobody has said why the answer ended: it did not."""
+    collected = instrumented(capture_content="SPAN_ONLY")
+    async with serve(OpenAIFormat(), [Stream("one two three", then="stall")]) as server:
+        async with ChatOpenAI(model="m", base_url=server.url, api_key="k").astream("hi") as stream:
+            async for _ in stream:
+                break
+    (answer,) = json.loads(collected.span().attributes["gen_ai.output.messages"])
+    assert answer["finish_reason"] == "closed"
 
 
 async def test_tools_that_a_model_is_offered_are_told(instrumented: Any) -> None:

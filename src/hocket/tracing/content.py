@@ -72,8 +72,13 @@ class ContentWriter:
 
         return {"role": role, "parts": self._keep(read)}
 
-    def write_answers(self, response: LLMResult, *, has_failed: bool = False) -> list[dict[str, object]]:
-        """Return the candidates of a result, each with the reason of its end: where none is told, what is likely."""
+    def write_answers(self, response: LLMResult, broken_off: str | None = None) -> list[dict[str, object]]:
+        """Return the candidates of a result, each with the reason of its end.
+
+        Args:
+            response: the result.
+            broken_off: the reason of those that came to none; None: they are whole, and what is likely is said of them.
+        """
         written: list[dict[str, object]] = []
         for candidate in (one for several in response.generations for one in several):
             if isinstance(candidate, ChatGeneration):
@@ -83,7 +88,7 @@ class ContentWriter:
                 facts = candidate.generation_info or {}
                 answer = self.write_text(candidate.text, "assistant")
             has_calls = isinstance(candidate, ChatGeneration) and getattr(candidate.message, "tool_calls", None)
-            likely = "error" if has_failed else "tool_call" if has_calls else "stop"
+            likely = broken_off or ("tool_call" if has_calls else "stop")
             reason = facts.get("normalized_finish_reason") or facts.get("finish_reason") or likely
             written.append(self.write_reason(answer, _FINISHES.get(reason, reason)))
         return written

@@ -127,7 +127,7 @@ class ModelSpans(BaseCallbackHandler):
         if run is not None:
             if closed:
                 run.span.set_attribute(names.CLOSED, True)
-            self._end_model(run, response)
+            self._end_model(run, response, "closed" if closed else None)
 
     def on_llm_error(
         self, error: BaseException, *, run_id: UUID, response: LLMResult | None = None, **kwargs: object
@@ -136,9 +136,9 @@ class ModelSpans(BaseCallbackHandler):
         run = self._telemetry.runs.close(run_id)
         if run is not None:
             run.fail(error, self._telemetry.show_error(error))
-            self._end_model(run, response)
+            self._end_model(run, response, "error")
 
-    def _end_model(self, run: OpenRun, response: LLMResult | None) -> None:
+    def _end_model(self, run: OpenRun, response: LLMResult | None, broken_off: str | None) -> None:
         outcome = read_outcome(response)
         facts = self._describe_answer(run, outcome)
         instruments = self._telemetry.instruments
@@ -161,9 +161,7 @@ class ModelSpans(BaseCallbackHandler):
             instruments.first_chunk.record(run.first_chunk, run.common)
         instruments.inference_duration.record(run.seconds, run.common)
         if response is not None and self._telemetry.capture.is_on:
-            run.content[names.OUTPUT_MESSAGES] = self._telemetry.writer.write_answers(
-                response, has_failed=names.ERROR_TYPE in run.common
-            )
+            run.content[names.OUTPUT_MESSAGES] = self._telemetry.writer.write_answers(response, broken_off)
         self._telemetry.finish(run, facts)
 
     @staticmethod
