@@ -1,5 +1,9 @@
 """An embedding model by its name."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from hocket.embeddings import init_embeddings
@@ -38,3 +42,21 @@ def test_an_unknown_provider_names_the_known() -> None:
 def test_a_name_is_a_text() -> None:
     with pytest.raises(InvalidInput, match="not int"):
         init_embeddings(3)  # type: ignore[arg-type]
+
+
+def test_another_package_announces_its_embeddings(tmp_path: Path) -> None:
+    """By entry point, whose name may have a hyphen, as among chat models. It cannot take hocket's names."""
+    package = tmp_path / "pack-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: pack\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[hocket.embeddings]\nacme-corp=acme:make\nopenai=acme:make\n")
+    (tmp_path / "acme.py").write_text("def make(model):\n    return f'acme has {model}'\n")
+    program = (
+        "from hocket.embeddings import init_embeddings\n"
+        "print(init_embeddings('acme-corp:x'), init_embeddings('acme_corp:y'))\n"
+        "print(type(init_embeddings('openai:z', api_key='k')).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["acme has x acme has y", "OpenAIEmbeddings"]

@@ -20,7 +20,16 @@ _ALIASES = {
     "vertex": "google_vertexai",
     "vertexai": "google_vertexai",
 }
-_points = {point.name: point for point in entry_points(group=_GROUP)}  # read now: it looks at the disk
+
+
+def _normalise(name: str) -> str:
+    return name.strip().lower().replace("-", "_")
+
+
+_points = {  # read now: it looks at the disk. hocket's own come last: no other package takes their names
+    _normalise(point.name): point
+    for point in sorted(entry_points(group=_GROUP), key=lambda point: point.value.startswith("hocket."))
+}
 
 
 class _MakeModel(Protocol):
@@ -54,7 +63,7 @@ def init_embeddings(model: str, *, provider: str | None = None, **options: Any) 
             f"a model is named by a text such as 'openai:text-embedding-3-small', not {type(model).__name__}"
         )
     name, _, own = (provider, "", model) if provider else model.partition(":")
-    key = name.strip().lower().replace("-", "_")
+    key = _normalise(name)
     point = _points.get(_ALIASES.get(key, key))
     if point is None:
         raise UnknownModel(

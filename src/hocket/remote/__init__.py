@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from hocket._runtime.lazy import Loader, loader
+from hocket._secrets import Secret
 from hocket.remote.endpoint import Endpoint
 from hocket.remote.model_name import ModelName
 from hocket.remote.service import RemoteService
@@ -10,7 +11,7 @@ from hocket.remote.stream_decoder import StreamDecoder
 
 if TYPE_CHECKING:
     from hocket.remote.chat_model import RemoteChatModel
-    from hocket.remote.embeddings import EmbeddingResult as EmbeddingResult, RemoteEmbeddings
+    from hocket.remote.embeddings import EmbeddingResult, RemoteEmbeddings
     from hocket.remote.environment import (
         convert_to_secret_str,
         from_env,
@@ -33,12 +34,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "EmbeddingResult",
     "Endpoint",
     "ModelName",
     "RemoteChatModel",
     "RemoteEmbeddings",
     "RemoteLLM",
     "RemoteService",
+    "Secret",
     "StreamDecoder",
     "convert_to_secret_str",
     "count_of",
