@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import BaseModel
 
-from hocket.errors import AuthenticationError, InvalidInput, Unsupported
+from hocket.errors import AuthenticationError, InvalidHook, InvalidInput, InvalidReply, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.options import ChatOptions
 from hocket.messages import AIMessage
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from hocket.remote import Endpoint, RemoteChatModel, StreamDecoder
+from hocket.remote import Endpoint, RemoteChatModel, RemoteEmbeddings, StreamDecoder
 from hocket.retries import RetryPolicy
 from hocket.testing import Body, OpenAIFormat, ReceivedRequest, Status, serve
 
@@ -153,3 +153,61 @@ def test_an_endpoint_checks_its_fields(field: str, value: Any, form: str) -> Non
     fields: dict[str, Any] = {"name": "kelp", field: value}
     with pytest.raises(InvalidInput, match=rf"an Endpoint's {field} is .*, and must look like {form}"):
         Endpoint(**fields)
+
+
+def make_async(value: object) -> Any:
+    async def give(self: Any, request: Any) -> Any:
+        return value
+
+    return give
+
+
+MISTAKES: list[tuple[str, Any, str]] = [
+    ("_authenticate", lambda self, request: {}, "returned dict; it must return an awaitable: define it with async def"),
+    ("_authenticate", make_async(None), "returned NoneType; it must return a mapping of headers"),
+    ("_request", lambda self, messages, options, *, stream: {}, "returned dict; it must return HTTPRequest"),
+    ("_decode", lambda self, reply: AIMessage("x"), "returned AIMessage; it must return ChatResult"),
+    ("_decode", lambda self: None, "does not take what it is given: .* takes 1 positional argument but 2 were given"),
+    ("_read_failure", lambda self, reply: None, "does not take what it is given: "),
+    ("_read_failure", lambda self, reply, secrets: None, "returned NoneType; it must return LLMError"),
+]
+
+
+@pytest.mark.parametrize(("hook", "mistake", "told"), MISTAKES)
+async def test_a_mistake_in_a_hook_is_not_the_servers(hook: str, mistake: Any, told: str) -> None:
+    """What a hook takes and returns is named, and whose it is; no server is said to have sent nonsense."""
+    mistake.__qualname__ = f"ChatMistaken.{hook}"
+    mistaken = type("ChatMistaken", (ChatKelp,), {hook: mistake, "__module__": __name__})
+    turn = Status(400, "no") if hook == "_read_failure" else Body({"ok": True})
+    async with serve(OpenAIFormat(), turn) as server:
+        with pytest.raises(InvalidHook, match=f"ChatMistaken.{hook} {told}"):
+            await mistaken(base_url=server.url, api_key="k-secret").ainvoke("Hi")
+
+
+async def test_a_mistake_in_a_hook_of_embeddings_is_not_the_servers() -> None:
+    """As with chat models."""
+
+    class KelpEmbeddings(RemoteEmbeddings):
+        _endpoint: ClassVar = Endpoint(name="kelp", needs_key=False)
+
+        def _request(self, texts: Any) -> HTTPRequest:
+            return self._post(self._url("vectors"), {"texts": texts})
+
+        def _decode(self, reply: HTTPReply) -> Any:
+            return [[0.0]]
+
+    async with serve(OpenAIFormat(), Body({"ok": True})) as server:
+        with pytest.raises(InvalidHook, match=r"KelpEmbeddings._decode returned list; it must return EmbeddingResult"):
+            await KelpEmbeddings(base_url=server.url).aembed(["a"])
+
+
+async def test_nonsense_of_a_server_is_not_the_hooks() -> None:
+    """A `TypeError` inside of a hook that reads a reply says that the reply has another shape."""
+
+    class ChatStrict(ChatKelp):
+        def _decode(self, reply: HTTPReply) -> ChatResult:
+            return reply.json["said"]["text"]  # type: ignore[attr-defined, no-any-return]
+
+    async with serve(OpenAIFormat(), Body({"said": ["x"]})) as server:
+        with pytest.raises(InvalidReply):
+            await ChatStrict(base_url=server.url, api_key="k").ainvoke("Hi")

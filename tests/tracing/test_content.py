@@ -211,10 +211,12 @@ async def test_an_agent_tells_its_model_its_tokens_and_why_each_answer_ended(ins
 async def test_a_stream_that_was_left_has_no_invented_reason(instrumented: Any) -> None:
     """Nobody has said why the answer ended: it did not."""
     collected = instrumented(capture_content="SPAN_ONLY")
-    async with serve(OpenAIFormat(), [Stream("one two three", then="stall")]) as server:
-        async with ChatOpenAI(model="m", base_url=server.url, api_key="k").astream("hi") as stream:
-            async for _ in stream:
-                break
+    async with (
+        serve(OpenAIFormat(), [Stream("one two three", then="stall")]) as server,
+        ChatOpenAI(model="m", base_url=server.url, api_key="k").astream("hi") as stream,
+    ):
+        async for _ in stream:
+            break
     (answer,) = json.loads(collected.span().attributes["gen_ai.output.messages"])
     assert answer["finish_reason"] == "closed"
 

@@ -30,6 +30,7 @@ from hocket.messages.usage import add_counts
 from hocket.outputs import ChatGenerationChunk, ChatResult
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
 from hocket.remote.handover import PRIVATE, Downgrade, hand_over, lift_function_calls, make_downgrade, with_handover
+from hocket.remote.hooks import check_returned
 from hocket.remote.message_parts import check_results, lift_results
 from hocket.remote.model import RemoteModel
 from hocket.remote.options import CallFields
@@ -204,6 +205,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             return await self._sender.send(relay.request, functools.partial(self._decode_relayed, relay))
         options = self._merge_options(stop, kwargs)
         result = await self._sender.send(self._write(messages, options, stream=False), self._decode)
+        check_returned(self._decode, result, ChatResult)
         for generation in result.generations:
             generation.message.response_metadata.setdefault("model_name", self._name_asked(options))
         return result
@@ -296,7 +298,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
             if self._can_write(list(map(_keep_checked, messages)), options, stream=stream):
                 raise _make_malformed(error) from error
             raise  # not the conversation is at fault
-        return self._add_extras(request, options)
+        return self._add_extras(check_returned(self._request, request, HTTPRequest), options)
 
     def _can_write(self, messages: Sequence[BaseMessage], options: CallFields, *, stream: bool) -> bool:
         """Whether a request meets no odd shape, be it refused."""
@@ -318,7 +320,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         return result
 
     def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
-        message = self._decode(reply).generations[0].message
+        message = check_returned(self._decode, self._decode(reply), ChatResult).generations[0].message
         return [ChatGenerationChunk(message=as_chunk(message))]
 
     def _preview(self, input: Any, stop: list[str] | None, params: Fields, *, stream: bool) -> HTTPRequest:

@@ -23,6 +23,7 @@ from hocket.load.late_signature import keep_readable, put_off_signature
 from hocket.messages import add_usage
 from hocket.rate_limiters import BaseRateLimiter
 from hocket.remote.embedding_meter import EmbeddingMeter, EmbeddingResult, Experience
+from hocket.remote.hooks import check_returned
 from hocket.remote.retrying_service import RetryingService
 from hocket.runnables import RunnableConfig
 from hocket.runnables.batch import Batch
@@ -117,14 +118,18 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
         """Make one request, and again where that may help."""
 
         def read(reply: HTTPReply) -> EmbeddingResult:
-            result = self._decode(reply)
+            result = check_returned(self._decode, self._decode(reply), EmbeddingResult)
             if len(result.embeddings) != len(texts):
                 raise InvalidReply(f"the reply has {len(result.embeddings)} vectors for {len(texts)} texts")
             return result
 
         fields = self.rate_limiter, self.budget, self.ledger
         meter = EmbeddingMeter(self._provider, self._served_model, *fields, run, texts, ends_at, self._experience)
-        return await self._send_again(lambda: self._request(texts), read, ends_at, run.emit_retry, meter.make)
+
+        def write() -> HTTPRequest:
+            return check_returned(self._request, self._request(texts), HTTPRequest)
+
+        return await self._send_again(write, read, ends_at, run.emit_retry, meter.make)
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.

@@ -16,6 +16,7 @@ from hocket.language_models.llms import BaseLLM
 from hocket.language_models.options import merge_options
 from hocket.messages.usage import add_counts
 from hocket.outputs import GenerationChunk, LLMResult
+from hocket.remote.hooks import check_returned
 from hocket.remote.model import RemoteModel
 from hocket.remote.stream_decoder import StreamDecoder
 from hocket.runnables import RunnableConfig
@@ -88,7 +89,7 @@ class RemoteLLM(RemoteModel, BaseLLM, ABC):
         """Return the request of one call, or of a part of its prompts."""
         options: Any = merge_options(self, params if stop is None else {**params, "stop": stop}, self._call_options)
         request = self._request(prompts, options, stream=stream)
-        return self._add_extras(request, options)
+        return self._add_extras(check_returned(self._request, request, HTTPRequest), options)
 
     def _decode_as_stream(self, reply: HTTPReply) -> list[GenerationChunk]:
         result = self._decode(reply, 1)

@@ -18,6 +18,7 @@ from hocket.http.exchange import HTTPStream, open_stream, send
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.http.secrets import Guard, find_secrets
 from hocket.remote.endpoint import Headers
+from hocket.remote.hooks import blame_signature, check_returned
 from hocket.remote.stream_decoder import StreamDecoder
 
 __all__ = ["Sender"]
@@ -78,6 +79,7 @@ class Sender:
             except HocketError:
                 raise
             except Exception as error:
+                blame_signature(read, error)
                 raise _unreadable(error) from error
 
     async def receive(
@@ -134,7 +136,10 @@ class Sender:
     async def _sign(self, request: HTTPRequest) -> HTTPRequest:
         """Return the request with all its headers: those of the call and the service over those that authenticate it."""
         bare = self.complete(await self.locate(request))
-        headers = {**await self.authenticate(bare), **bare.headers}
+        hook = self.authenticate
+        waiting: Any = check_returned(hook, hook(bare), Awaitable, "an awaitable: define it with async def")  # type: ignore[type-abstract]  # mypy: of a class
+        given: Mapping[str, str] = check_returned(hook, await waiting, Mapping, "a mapping of headers")  # type: ignore[type-abstract]  # as above
+        headers = {**given, **bare.headers}
         for value in headers.values():
             if isinstance(value, Secret):
                 remember_secret(value)
@@ -143,10 +148,11 @@ class Sender:
     def _fail(self, signed: HTTPRequest, reply: HTTPReply) -> LLMError:
         """Return the error that a reply stands for."""
         try:
-            error = self.read_failure(reply, self._secrets(signed))
+            error = check_returned(self.read_failure, self.read_failure(reply, self._secrets(signed)), LLMError)
         except HocketError:
             raise
         except Exception as unforeseen:
+            blame_signature(self.read_failure, unforeseen)
             raise _unreadable(unforeseen) from unforeseen
         is_anonymous = self.key_header not in signed.headers and not any(
             isinstance(value, Secret) for value in signed.headers.values()

@@ -279,7 +279,9 @@ class RemoteService(AsyncClosing, LateModel):
             settings=self._client_settings(),
             max_bytes=fields["max_reply_bytes"],
             read_failure=self._read_failure,
-            authenticate=self._authenticate if is_key_needed() else functools.partial(RemoteService._authenticate, self),
+            authenticate=self._authenticate
+            if is_key_needed()
+            else functools.partial(RemoteService._authenticate, self),
             locate=self._locate,
         )
 
