@@ -65,6 +65,7 @@ class TestChatOpenAI(RemoteChatModelConformance):
     """It has everything."""
 
     format = OpenAIFormat()
+    has_names = True
 
     def make(self, server_url: str) -> BaseChatModel:
         return ChatOpenAI(model="test-model", base_url=server_url, api_key=self.api_key)

@@ -95,6 +95,30 @@ class LosesResults(LosesSome):
                 message["content"] = "done"
 
 
+class LosesStatus(ChatOpenAI):
+    def _request(self, messages: Any, options: Any, *, stream: bool) -> HTTPRequest:
+        kept = [one.model_copy(update={"status": "success"}) if one.type == "tool" else one for one in messages]
+        return super()._request(kept, options, stream=stream)
+
+
+class LosesNames(LosesSome):
+    def lose(self, body: dict[str, Any]) -> None:
+        for message in body["messages"]:
+            message.pop("name", None)
+
+
+class LosesDescriptions(LosesSome):
+    def lose(self, body: dict[str, Any]) -> None:
+        for tool in body.get("tools", ()):
+            tool["function"]["description"] = ""
+
+
+class ShowsTheKeyBeforehand(ChatOpenAI):
+    def render(self, *args: Any, **kwargs: Any) -> HTTPRequest:
+        key: Any = self.api_key
+        return replace(super().render(*args, **kwargs), headers={"x-odd": key.get_secret_value()})
+
+
 class LosesTheToolChoice(LosesSome):
     def lose(self, body: dict[str, Any]) -> None:
         body.pop("tool_choice", None)
@@ -163,6 +187,22 @@ class SwapsUsage(ChangesAnswers):
         return message.model_copy(update={"usage_metadata": {**usage, **swapped}})
 
 
+class TakesEveryEndForAGoodOne(ChangesAnswers):
+    def change(self, message: Any) -> Any:
+        facts = message.response_metadata
+        good = {"normalized_finish_reason": "stop"} if facts.get("finish_reason") else {}
+        return message.model_copy(update={"response_metadata": {**facts, **good}})
+
+
+class BeginsWithNothing(ChatOpenAI):
+    """It says when a stream opens, before there is a word of the answer."""
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[ChatGenerationChunk, None]:
+        yield ChatGenerationChunk(message=AIMessageChunk(""))
+        async for chunk in super()._astream(*args, **kwargs):
+            yield chunk
+
+
 class LosesReasoning(ChangesAnswers):
     def change(self, message: Any) -> Any:
         parts = message.content
@@ -189,6 +229,7 @@ class Exam(RemoteChatModelConformance):
     """The exam of a provider, to ask single questions of."""
 
     format = OpenAIFormat()
+    has_names = True
 
     def __init__(self, provider: type[ChatOpenAI]) -> None:
         self.provider = provider
@@ -227,6 +268,12 @@ LOSSES: dict[type[ChatOpenAI], tuple[str, tuple[tuple[str, ...], ...]]] = {
     AsksItsOwnModel: ("test_the_model_of_a_call_is_asked", VERB),
     LosesFurtherFields: ("test_further_fields_are_sent_or_refused", VERB),
     LosesHeaders: ("test_further_headers_are_sent_or_refused", VERB),
+    LosesStatus: ("test_a_failure_of_a_tool_is_sent", ((),)),
+    LosesNames: ("test_names_of_speakers_are_sent", ((),)),
+    LosesDescriptions: ("test_what_is_asked_is_sent_or_refused", (("has_tools",),)),
+    ShowsTheKeyBeforehand: ("test_the_key_is_shown_nowhere", VERB),
+    TakesEveryEndForAGoodOne: ("test_the_finish_reason_is_the_servers", VERB),
+    BeginsWithNothing: ("test_a_stream_that_has_said_nothing_is_begun_again", ((),)),
     SwapsUsage: ("test_usage_follows_the_answer", VERB),
     LosesReasoning: ("test_reasoning_is_read", VERB),
     TakesErrorsForAnswers: ("test_an_error_in_a_good_reply", VERB),

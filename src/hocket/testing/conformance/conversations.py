@@ -136,6 +136,29 @@ class Conversations(RemoteSuite):
         lost = [id for id in CALL_IDS if body.count(id) < 2]
         assert lost == [], "an id is with the call and with its result; a format without ids says has_call_ids = False"
 
+    async def test_a_failure_of_a_tool_is_sent(self) -> None:
+        """A result whose ``status`` is "error" is another request than one that went well: the model is told."""
+        if not self.has_tools:
+            pytest.skip("has_tools = False: that they are refused is tested above")
+        bodies: list[bytes] = []
+        async with self.answering() as model:
+            for status in ("success", "error"):
+                messages = [
+                    message.model_copy(update={"status": status}) if isinstance(message, ToolMessage) else message
+                    for message in _make_tool_history()
+                ]
+                await model.bind_tools([TOOL]).ainvoke(messages)
+                bodies.append(self.server.requests[-1].body)
+        assert bodies[0] != bodies[1], "status='error' of a tool's result: dropped in silence"
+
+    async def test_names_of_speakers_are_sent(self) -> None:
+        """``name`` of a human message reaches the server, where it has a place for it (``has_names``)."""
+        if not self.has_names:
+            pytest.skip("has_names = False")
+        async with self.answering() as model:
+            await model.ainvoke([HumanMessage(self.question, name="mark-name")])
+            assert _find_missing(self.server.requests[-1], ["mark-name"]) == [], "dropped in silence"
+
     @pytest.mark.parametrize("choice", ["auto", "none", "any", "get_weather"])
     async def test_a_tool_choice_is_sent_or_refused(self, choice: str) -> None:
         """Each choice is sent, in the provider's words, or refused before anything is; one of an unknown tool always is."""

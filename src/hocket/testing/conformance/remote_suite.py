@@ -30,6 +30,7 @@ class RemoteSuite(Suite):
         has_key: whether it is sent to the server.
         has_system: whether system messages are taken; if not, they are refused.
         has_call_ids: whether the format says by an id which call a tool's result answers; if not, by name or by order.
+        has_names: whether the format has a place for the ``name`` of who speaks, which then is sent.
         has_reasoning: whether answers may have reasoning, which the format sends where a reply has some.
         length_word: the server's own word for an answer that was cut off at its limit of tokens.
         server: the server of the test, once there is one.
@@ -40,6 +41,7 @@ class RemoteSuite(Suite):
     has_key: bool = True
     has_system: bool = True
     has_call_ids: bool = True
+    has_names: bool = False
     has_reasoning: bool = True
     length_word: str = "length"
     server: Server

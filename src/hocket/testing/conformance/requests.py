@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from hocket.callbacks import BaseCallbackHandler
 from hocket.errors import LLMError, Unsupported
+from hocket.http.request import HTTPRequest
 from hocket.messages import AIMessage, HumanMessage
 from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
 from hocket.testing.conformance.suite import IMAGE, REFUSALS, TOOL
@@ -52,7 +53,11 @@ class Requests(RemoteSuite):
     @pytest.mark.parametrize("what", ["has_tools", "has_stop", "has_images"])
     async def test_what_is_asked_is_sent_or_refused(self, what: str) -> None:
         """Tools, stop texts and images reach the server; or the call is refused, and nothing is sent. None is dropped."""
-        marks = {"has_tools": ["get_weather", "city"], "has_stop": [STOP], "has_images": [IMAGE["base64"]]}[what]
+        marks = {
+            "has_tools": ["get_weather", "city", TOOL["function"]["description"]],
+            "has_stop": [STOP],
+            "has_images": [IMAGE["base64"]],
+        }[what]
         async with self.answering() as model:
             if getattr(self, what):
                 await _ask_with(what, model, self.question)
@@ -152,9 +157,15 @@ class Requests(RemoteSuite):
     @pytest.mark.parametrize("verb", VERBS)
     async def test_the_finish_reason_is_the_servers(self, verb: str) -> None:
         """``response_metadata["finish_reason"]`` is the server's word: who reads it can tell an answer that was cut off."""
-        async with self.serving(Reply("And so it", finish_reason=self.length_word)) as model:
-            reply = await _read_reply(model, verb, self.question)
-        assert reply.response_metadata.get("finish_reason") == self.length_word
+        script = [Reply("And so it", finish_reason=self.length_word), Reply(SHORT)]
+        async with self.serving(script) as model:
+            facts, usual = [(await _read_reply(model, verb, self.question)).response_metadata for _ in script]
+        assert facts.get("finish_reason") == self.length_word
+        if usual.get("finish_reason") != self.length_word:  # else the server has one word for all
+            told = facts.get("normalized_finish_reason")
+            assert told == "length", (
+                f"{self.length_word!r} means length, not {told!r}; or length_word is not the server's"
+            )
 
     async def test_connections_are_kept(self) -> None:
         """Calls one after the other, whole and streamed, share one connection."""
@@ -175,6 +186,8 @@ class Requests(RemoteSuite):
 
         async with self.serving(repeat) as model:
             shown = [repr(model), str(model)]
+            if (render := getattr(model, "render", None)) is not None:
+                shown += [_show(render(self.question, stream=verb == "astream"))]
             with pytest.raises(LLMError) as caught:
                 await ask(model.with_config(callbacks=[handler]), verb, self.question, [])
         shown += [f"{error} {error!r} {vars(error)}" for error in _iterate_causes(caught.value)]
@@ -192,6 +205,10 @@ async def _read_reply(model: Any, verb: str, question: str) -> AIMessage:
             pass
     folded: AIMessage = stream.message
     return folded
+
+
+def _show(request: HTTPRequest) -> str:
+    return f"{request.url} {dict(request.headers)} {request.content!r}"
 
 
 async def _ask_with(what: str, model: Any, question: str) -> None:

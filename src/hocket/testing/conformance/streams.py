@@ -21,6 +21,7 @@ from hocket.errors import (
     TotalTimeout,
 )
 from hocket.language_models import BaseChatModel
+from hocket.retries import RetryPolicy
 from hocket.testing.clock import virtual_clock
 from hocket.testing.conformance.remote_suite import VERBS, RemoteSuite, ask
 from hocket.testing.server import Behaviour, Cut, End, Format, ReceivedRequest, Reply, Script, Step, Stream, WireAnswer
@@ -79,6 +80,23 @@ class Streams(RemoteSuite):
                     f"cut at byte {at}, before its terminal event, a stream was taken for whole"
                 )
                 assert text == whole
+
+    async def test_a_stream_that_has_said_nothing_is_begun_again(self) -> None:
+        """While no piece of the answer has come, another attempt is made: what opens a stream is no chunk."""
+        cut = _Cuts(Stream(TEXT, pieces=4), self.format, "eof")
+        async with self.streaming(cut) as model:
+            await ask(model, "astream", self.question, [])
+            for at in cut.cut_everywhere():
+                pieces: list[str] = []
+                before = len(self.server.requests)
+                with suppress(LLMError, EmptyResponse):
+                    await ask(model, "astream", self.question, pieces, retry=RetryPolicy(max_attempts=2, first_pause=0))
+                if "".join(pieces):
+                    return
+                assert len(self.server.requests) == before + 2, (
+                    f"cut at byte {at}, before any text, a stream was not begun again: an event that says nothing of the "
+                    "answer is no chunk; keep its facts for the next one"
+                )
 
     async def test_a_truncated_stream_is_not_begun_again(self) -> None:
         """Once a piece was handed out there is no further attempt: nobody hears the beginning twice."""
