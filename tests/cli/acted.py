@@ -123,3 +123,18 @@ def make(model: str = "echo", **options: Any) -> BaseChatModel:
 
 make.setup_needed = lambda: "press the red button"  # type: ignore[attr-defined]
 plain: Callable[..., BaseChatModel] = Echo
+
+
+class Keyed(ChatOpenAI):
+    """Its server is on this machine, and what gives its keys is away."""
+
+    model: str = "keyed"
+    base_url: str = "http://127.0.0.1:9/v1"
+
+    async def _authenticate(self, request: Any) -> Any:
+        raise errors.ConnectionFailed("no connection to http://127.0.0.1:1")
+
+
+def make_keyed(model: str) -> ChatOpenAI:
+    """Return one that needs no setup."""
+    return Keyed(model=model)

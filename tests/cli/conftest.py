@@ -21,7 +21,7 @@ PATIENCE = 30  # seconds; nothing here takes one, unless the machine is very bus
 PRIVATE = re.compile("KEY|TOKEN|BASE_URL|HOCKET|COLOR|PROXY", re.IGNORECASE)  # variables of whoever runs the tests
 KEPT = ("CONFIG", "DATA", "STATE")  # the user's folders
 ENTRY_POINTS = "[hocket.providers]\nacted = acted:make\nplain-echo = acted:plain\nbroken = no_such_module:make\n"
-ENTRY_POINTS += "listless = acted:Listless\n"
+ENTRY_POINTS += "listless = acted:Listless\nkeyed = acted:make_keyed\n"
 # The first process of a session takes the terminal that it opens as its own: whose keys send it signals.
 IN_TERMINAL = """
 import os, sys

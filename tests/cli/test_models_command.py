@@ -40,6 +40,7 @@ def test_the_table_says_what_can_be_used(hocket: Run) -> None:
     assert rows["vllm"] == (ready, "a, b, c, and 2 more")
     assert rows["plain_echo"] == (ready, "None one, two")
     assert rows["acted"] == (other, "press the red button")
+    assert rows["keyed"] == (other, "no connection to http://127.0.0.1:1")
     assert rows["broken"][1].startswith("the provider 'broken' cannot be loaded: No module named 'no_such_module'")
     assert rows["local"][0] == other and rows["local"][1].startswith("cannot read the model file '/no/such.gguf'")
     needs_key = "need a key: `hocket keys set NAME`, or the variable"

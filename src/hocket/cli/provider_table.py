@@ -17,6 +17,7 @@ from hocket._runtime.portal import run_in_portal
 from hocket.cli.exits import explain, use_command_words
 from hocket.cli.output import find_size, squeeze, wrap_line
 from hocket.errors import ConnectionFailed, LLMError
+from hocket.http.address import parse_url
 from hocket.language_models import BaseChatModel
 from hocket.language_models.registry import list_providers, load_provider
 from hocket.remote.endpoint import is_local
@@ -116,7 +117,9 @@ async def _ask_for_models(model: BaseChatModel) -> _State:
         return _State(_Group.SERVER, f"its server did not answer within {PATIENCE:g} s")
     except LLMError as error:
         address: str = getattr(model, "base_url", None) or ""
-        if isinstance(error, ConnectionFailed) and is_local(address):
+        # else it is another server that is away: one that gives keys
+        is_its_own = is_local(address) and str(parse_url(address).origin) in error.message
+        if isinstance(error, ConnectionFailed) and is_its_own:
             _, _, way_out = error.message.partition("; is its server running? ")
             return _State(_Group.SERVER, f"{address}; {way_out}" if way_out else address)
         return _State(_Group.OTHER, use_command_words(error.message))

@@ -27,7 +27,7 @@ from hocket._runtime.fork import after_fork
 from hocket._runtime.own_thread import start_thread
 from hocket.errors import AuthenticationError
 
-__all__ = ["FOR_GOOD", "FOR_NOW", "FoundKey", "get_key", "reject_key"]
+__all__ = ["FOR_GOOD", "FOR_NOW", "FoundKey", "KeptKey", "get_key", "reject_key"]
 
 T = TypeVar("T")
 
@@ -80,6 +80,51 @@ class _Entry:
 
 _lock = threading.Lock()
 _entries: dict[Hashable, _Entry] = {}
+
+
+class KeptKey(Generic[T]):
+    """A key that ends, kept for the whole process: for a provider of one's own, in its ``_authenticate``.
+
+    Objects of one name share the key. One call fetches it and the others wait; five minutes before its end it is renewed,
+    while calls go on with the old one.
+
+    Args:
+        name: what is the same for equal keys, such as the service and the account.
+        fetch: an async function, or a sync one, which is called in a thread; returns the key, and when it ends, in seconds
+            since 1970.
+    """
+
+    def __init__(
+        self, name: Hashable, fetch: Callable[[], Awaitable[tuple[T, float]]] | Callable[[], tuple[T, float]]
+    ) -> None:
+        self._name = (KeptKey, name)
+        self._fetch: Callable[[], Any] = fetch
+
+    async def get(self) -> T:
+        """Return the key.
+
+        Raises:
+            AuthenticationError: the fetch took more than a minute.
+            Exception: whatever ``fetch`` raises, while no older key holds.
+        """
+
+        async def fetch() -> FoundKey[T]:
+            return FoundKey(*await self._fetch())
+
+        def fetch_in_thread() -> FoundKey[T]:
+            return FoundKey(*self._fetch())
+
+        return await get_key(self._name, fetch if inspect.iscoroutinefunction(self._fetch) else fetch_in_thread)
+
+    def reject(self, is_rejected: Callable[[T], bool]) -> bool:
+        """Forget the key that the server no longer takes, and return whether another attempt may get a better one.
+
+        A key that replaced such a one a minute ago is not replaced again: then it is not the key that is at fault.
+
+        Args:
+            is_rejected: whether the request was made with this key.
+        """
+        return reject_key(self._name, is_rejected)
 
 
 async def get_key(name: Hashable, fetch: Callable[[], FoundKey[T] | Awaitable[FoundKey[T]]]) -> T:
