@@ -85,45 +85,25 @@ _entries: dict[Hashable, _Entry] = {}
 class KeptKey(Generic[T]):
     """A key that ends, kept for the whole process: for a provider of one's own, in its ``_authenticate``.
 
-    Objects of one name share the key. One call fetches it and the others wait; five minutes before its end it is renewed,
-    while calls go on with the old one.
-
     Args:
         name: what is the same for equal keys, such as the service and the account.
-        fetch: an async function, or a sync one, which is called in a thread; returns the key, and when it ends, in seconds
-            since 1970.
+        fetch: returns the key, and when it ends, in seconds since 1970.
     """
 
-    def __init__(
-        self, name: Hashable, fetch: Callable[[], Awaitable[tuple[T, float]]] | Callable[[], tuple[T, float]]
-    ) -> None:
+    def __init__(self, name: Hashable, fetch: Callable[[], Awaitable[tuple[T, float]]]) -> None:
         self._name = (KeptKey, name)
-        self._fetch: Callable[[], Any] = fetch
+        self._fetch = fetch
 
     async def get(self) -> T:
-        """Return the key.
-
-        Raises:
-            AuthenticationError: the fetch took more than a minute.
-            Exception: whatever ``fetch`` raises, while no older key holds.
-        """
+        """Return the key. Raises as `get_key`."""
 
         async def fetch() -> FoundKey[T]:
             return FoundKey(*await self._fetch())
 
-        def fetch_in_thread() -> FoundKey[T]:
-            return FoundKey(*self._fetch())
-
-        return await get_key(self._name, fetch if inspect.iscoroutinefunction(self._fetch) else fetch_in_thread)
+        return await get_key(self._name, fetch)
 
     def reject(self, is_rejected: Callable[[T], bool]) -> bool:
-        """Forget the key that the server no longer takes, and return whether another attempt may get a better one.
-
-        A key that replaced such a one a minute ago is not replaced again: then it is not the key that is at fault.
-
-        Args:
-            is_rejected: whether the request was made with this key.
-        """
+        """Forget a key that the server no longer takes, and return whether another may be better: `reject_key`."""
         return reject_key(self._name, is_rejected)
 
 

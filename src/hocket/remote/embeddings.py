@@ -125,11 +125,13 @@ class RemoteEmbeddings(RetryingService, Embeddings, ABC):
 
         fields = self.rate_limiter, self.budget, self.ledger
         meter = EmbeddingMeter(self._provider, self._served_model, *fields, run, texts, ends_at, self._experience)
-
-        def write() -> HTTPRequest:
-            return check_returned(self._request, self._request(texts), HTTPRequest)
-
-        return await self._send_again(write, read, ends_at, run.emit_retry, meter.make)
+        return await self._send_again(
+            lambda: check_returned(self._request, self._request(texts), HTTPRequest),
+            read,
+            ends_at,
+            run.emit_retry,
+            meter.make,
+        )
 
     def _batches(self, texts: list[str], sizes: list[int]) -> Iterator[list[str]]:
         """Yield the texts in lists of at most ``chunk_size``, none with more bytes than tokens are allowed.

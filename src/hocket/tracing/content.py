@@ -73,11 +73,9 @@ class ContentWriter:
         return {"role": role, "parts": self._keep(read)}
 
     def write_answers(self, response: LLMResult, broken_off: str | None = None) -> list[dict[str, object]]:
-        """Return the candidates of a result, each with the reason of its end.
+        """Return the candidates of a result, each with the reason of its end: where none is told, what is likely.
 
-        Args:
-            response: the result.
-            broken_off: the reason of those that came to none; None: they are whole, and what is likely is said of them.
+        That is ``broken_off``, unless it is None.
         """
         written: list[dict[str, object]] = []
         for candidate in (one for several in response.generations for one in several):

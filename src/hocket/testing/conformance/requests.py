@@ -187,7 +187,8 @@ class Requests(RemoteSuite):
         async with self.serving(repeat) as model:
             shown = [repr(model), str(model)]
             if (render := getattr(model, "render", None)) is not None:
-                shown += [_show(render(self.question, stream=verb == "astream"))]
+                preview: HTTPRequest = render(self.question, stream=verb == "astream")
+                shown += [preview.url, str(dict(preview.headers)), preview.content.decode()]
             with pytest.raises(LLMError) as caught:
                 await ask(model.with_config(callbacks=[handler]), verb, self.question, [])
         shown += [f"{error} {error!r} {vars(error)}" for error in _iterate_causes(caught.value)]
@@ -205,10 +206,6 @@ async def _read_reply(model: Any, verb: str, question: str) -> AIMessage:
             pass
     folded: AIMessage = stream.message
     return folded
-
-
-def _show(request: HTTPRequest) -> str:
-    return f"{request.url} {dict(request.headers)} {request.content!r}"
 
 
 async def _ask_with(what: str, model: Any, question: str) -> None:
