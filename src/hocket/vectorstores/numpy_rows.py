@@ -1,11 +1,17 @@
-"""Vectors in one matrix of numpy's. The only module that imports it."""
+"""Vectors in one matrix of numpy's. The only module that imports it.
 
+One search at a time is computed in a process. The library below numpy puts all cores to work on a product; sixty at once
+would have each of its threads wait for those of the others, and take twenty times as long as one after another.
+"""
+
+import threading
 from array import array
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hocket._runtime.fork import after_fork
 from hocket.vectorstores.rows import Row, clip_cosine
 
 __all__ = ["NumpyRows"]
@@ -17,6 +23,15 @@ _MOST_AGAIN = 4_096
 
 _FEW = 8
 """Where less than one in so many rows takes part, these are copied and compared alone."""
+
+
+_turn = threading.Lock()
+
+
+@after_fork
+def _take_new_turn() -> None:
+    global _turn
+    _turn = threading.Lock()
 
 
 class NumpyRows:
@@ -50,6 +65,10 @@ class NumpyRows:
 
     def search(self, row: Row, k: int, alive: bytes) -> list[tuple[int, float]]:
         """Return the nearest; see `Rows.search`."""
+        with _turn:
+            return self._search(row, k, alive)
+
+    def _search(self, row: Row, k: int, alive: bytes) -> list[tuple[int, float]]:
         matrix, vector = self._matrix[: len(alive)], np.frombuffer(row, np.float32)
         among = np.flatnonzero(np.frombuffer(alive, np.uint8))
         wanted = min(k, len(among))
