@@ -1,5 +1,6 @@
 """The batch endpoints of the scripted server: rows are answered as live requests are, and all that can go wrong does."""
 
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -188,7 +189,7 @@ class Client:
 
 
 def answer(request: ReceivedRequest) -> Reply:
-    return Reply("Good morning", usage={"details": {"cached": 1}})
+    return Reply("Good morning", usage={"details": {"cached": 1}}, id="one")
 
 
 @asynccontextmanager
@@ -213,6 +214,18 @@ async def test_a_rows_reply_is_the_live_one(provider: Provider) -> None:
     assert (asked.method, asked.path, asked.json) == (lively.method, lively.path, lively.json)
     assert asked.headers["x-mine"] == "1"
     assert (asked.connection, lively.connection) == (0, 1)
+
+
+@each_provider
+async def test_each_reply_has_an_id_of_its_own(provider: Provider) -> None:
+    """Live or a row of a batch, where the script says none: a program may take two replies of one id for one."""
+    async with batching(provider, itertools.repeat("Good morning")) as (client, _):
+        rows = await client.read(await client.submit(2))
+        live = [(await client.http.post(provider.live, json=provider.body("q"))).json() for _ in range(2)]
+        replies = [*rows.values(), *live]
+        ids = {reply.get("id") or reply.get("responseId") for reply in replies}
+        assert len(ids - {None}) == 4
+        assert not client.server.problems
 
 
 @each_provider

@@ -123,7 +123,7 @@ async def test_a_body_is_cut_at_the_byte(place: int, how: End) -> None:
 
 
 async def test_a_stream_is_cut_at_every_byte() -> None:
-    behaviour = Stream("Hello there", pieces=2)
+    behaviour = Stream("Hello there", pieces=2, id="one")
     async with serve(OpenAIFormat(), behaviour) as server:
         whole = (await post(server, {**CHAT, "stream": True})).content
     places = range(0, len(whole) + 1, 7)

@@ -36,7 +36,7 @@ async def stream(script: Script, body: dict[str, Any], path: str = "/chat/comple
 async def test_a_chat_completion() -> None:
     reply = await ask(Reply("Hello", reasoning="A greeting.", extra={"refusal": None}), CHAT)
     assert reply == {
-        "id": "chatcmpl-test",
+        "id": "chatcmpl-test-1",
         "object": "chat.completion",
         "created": 1_700_000_000,
         "model": "m",
@@ -151,7 +151,7 @@ async def test_a_token_is_a_word(content: Any, tokens: int) -> None:
 
 async def test_a_completion() -> None:
     reply = await ask("Once more", COMPLETION, "/completions")
-    assert (reply["object"], reply["id"]) == ("text_completion", "cmpl-test")
+    assert (reply["object"], reply["id"]) == ("text_completion", "cmpl-test-1")
     assert reply["choices"] == [{"index": 0, "text": "Once more", "logprobs": None, "finish_reason": "stop"}]
     assert reply["usage"] == {"prompt_tokens": 2, "completion_tokens": 2, "total_tokens": 4}
 

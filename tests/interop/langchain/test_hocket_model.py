@@ -24,7 +24,7 @@ from hocket.interop.langchain import from_langchain, to_langchain
 from hocket.interop.langchain.hocket_model import HocketChatModel
 from hocket.providers.openai import ChatOpenAI
 from hocket.rate_limiters import InMemoryRateLimiter
-from hocket.testing import OpenAIFormat, Stream, serve
+from hocket.testing import OpenAIFormat, Reply, Stream, serve
 from hocket.tools import tool as own_tool
 from tests.kit import MODEL_EVENTS, Recorder
 
@@ -138,6 +138,17 @@ async def test_one_call_is_told_once_to_each_side() -> None:
     assert [ends for ends in recorder.ends().values()] == [["on_llm_end"]] * 3
     ids = {result.generations[0][0].message.id for result in witness.results}
     assert all(str(start) in "".join(ids) for start in starts)
+
+
+async def test_each_answer_has_an_id_of_its_own() -> None:
+    """LangGraph takes two messages of one id for one; the server's id, which it may repeat, stays in the metadata."""
+    with serve(OpenAIFormat(), Reply("One.", id="same")) as server:
+        there = to_langchain(ChatOpenAI(model="m", base_url=server.url, api_key="k"))
+        answers = [await there.ainvoke("q"), await there.ainvoke("q")]
+        streams = [{chunk.id async for chunk in there.astream("q")} for _ in range(2)]
+    assert [one.response_metadata["id"] for one in answers] == ["same", "same"]
+    assert [len(ids) for ids in streams] == [1, 1]
+    assert len({answers[0].id, answers[1].id} | streams[0] | streams[1]) == 4
 
 
 async def test_an_invoke_that_langchain_turns_into_a_stream_is_inside_its_run() -> None:

@@ -61,9 +61,6 @@ LCToolLike = Fields | type[Any] | Callable[..., Any] | LCBaseTool
 _RUN = "langchain_run"
 """The option of a call that says which run of LangChain's it is inside."""
 
-_RUN_ID = "lc_run--"
-"""How an id begins that is made of a run's id, and not the server's own: LangChain makes one of its own run's."""
-
 
 class HocketChatModel(LCBaseChatModel):
     """A hocket model in LangChain. Made by `to_langchain`.
@@ -369,9 +366,13 @@ def _chunk(chunk: BaseMessage) -> LCChatGenerationChunk:
 
 
 def _write(message: BaseMessage) -> lc.BaseMessage:
+    """Return an answer without its id: LangChain makes one of its run's.
+
+    LangGraph takes two messages of one id for one, and not every server's ids differ. The server's own is in the
+    ``response_metadata``.
+    """
     made = message_to_langchain(message)
-    if made.id is not None and made.id.startswith(_RUN_ID):
-        get_fields(made)["id"] = None  # there is nothing to be checked, for each chunk of a stream
+    get_fields(made)["id"] = None  # there is nothing to be checked, for each chunk of a stream
     return made
 
 

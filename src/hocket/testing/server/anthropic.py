@@ -47,14 +47,14 @@ class AnthropicFormat(Format):
         body = read_body(request)
         blocks = list(_write_blocks(reply))
         usage = _compute_usage(body, reply)
-        message = {**_write_message(body), "content": blocks, "stop_reason": _end_of(reply), "usage": usage}
+        message = {**_write_message(request, reply), "content": blocks, "stop_reason": _end_of(reply), "usage": usage}
         return WholeReply({**message, **reply.extra}, usage["input_tokens"] + usage["output_tokens"])
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the events of a message."""
         body = read_body(request)
         usage = _compute_usage(body, reply)
-        begin: Fields = {**_write_message(body), "content": [], "usage": {**usage, "output_tokens": 1}}
+        begin: Fields = {**_write_message(request, reply), "content": [], "usage": {**usage, "output_tokens": 1}}
         rounds = [_write_named("message_start", message=begin)]
         for index, block in enumerate(_write_blocks(reply)):
             rounds.extend(_cut_block(index, block, reply.pieces))
@@ -77,8 +77,9 @@ def _write_named(kind: str, **fields: object) -> bytes:
     return write_event({"type": kind, **fields}, kind)
 
 
-def _write_message(body: FieldsView) -> Fields:
-    named = {"id": "msg_test", "type": "message", "role": "assistant", "model": body.get("model")}
+def _write_message(request: ReceivedRequest, reply: ReplyContent) -> Fields:
+    id, model = reply.id or f"msg_test_{request.serial}", read_body(request).get("model")
+    named = {"id": id, "type": "message", "role": "assistant", "model": model}
     return {**named, "stop_reason": None, "stop_sequence": None}
 
 

@@ -113,8 +113,11 @@ class ScriptedBatches:
 
     def _create(self, words: BatchFormat, request: ReceivedRequest) -> Body:
         headers = {name: text for name, text in request.headers.items() if not name.startswith("content-")}
+        serial = request.serial
         rows = [
-            SubmittedRow(number, id, ReceivedRequest("POST", path, "", headers, to_json(body)))
+            SubmittedRow(
+                number, id, ReceivedRequest("POST", path, "", headers, to_json(body), serial=f"{serial}-{number}")
+            )
             for number, (id, path, body) in enumerate(words.read_rows(request, self._files))
         ]
         ids = Counter(row.custom_id for row in rows)

@@ -39,14 +39,15 @@ class CohereFormat(Format):
         message: Fields = {"role": "assistant", "content": list(_write_parts(reply))}
         if reply.tool_calls:
             message["tool_calls"] = _write_calls(reply)
-        answer = {"id": "cohere-test", "finish_reason": _end_of(reply), "message": {**message, **reply.extra}}
+        answer = {"id": _name(request, reply), "finish_reason": _end_of(reply), "message": {**message, **reply.extra}}
         return WholeReply({**answer, "usage": usage}, sum(usage["tokens"].values()))
 
     def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
         """Return the events of an answer."""
         usage = _compute_usage(request, reply)
         begin: Fields = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-        rounds = [_write_named("message-start", id="cohere-test", delta={"message": begin | dict(reply.extra)})]
+        id = _name(request, reply)
+        rounds = [_write_named("message-start", id=id, delta={"message": begin | dict(reply.extra)})]
         for index, part in enumerate(_write_parts(reply)):
             kind = part["type"]
             rounds.append(_write_delta("content-start", index, "content", {**part, kind: ""}))
@@ -55,7 +56,7 @@ class CohereFormat(Format):
             rounds.append(_write_named("content-end", index=index))
         for index, call in enumerate(_write_calls(reply)):
             rounds.extend(_cut_call(index, call, reply.pieces))
-        finish = _write_named("message-end", id="cohere-test", delta={"finish_reason": _end_of(reply), "usage": usage})
+        finish = _write_named("message-end", id=id, delta={"finish_reason": _end_of(reply), "usage": usage})
         tokens = usage["tokens"]
         return ReplyEvents(rounds, finish, tokens["input_tokens"], tokens["output_tokens"])
 
@@ -120,6 +121,10 @@ def _cut_call(index: int, call: Fields, pieces: int | None) -> Iterator[bytes]:
     for piece in cut_text(text, pieces or math.ceil(len(text) / ARGUMENTS_PIECE)):
         yield _write_delta("tool-call-delta", index, "tool_calls", {"function": {"arguments": piece}})
     yield _write_named("tool-call-end", index=index)
+
+
+def _name(request: ReceivedRequest, reply: ReplyContent) -> str:
+    return reply.id or f"cohere-test-{request.serial}"
 
 
 def _compute_usage(request: ReceivedRequest, reply: ReplyContent) -> Fields:

@@ -122,7 +122,8 @@ class _Answer:
         usage = {"promptTokenCount": self.into, "candidatesTokenCount": self.out, "totalTokenCount": self.total}
         usage |= {"thoughtsTokenCount": thoughts} if thoughts else {}
         model = request.path.rpartition("/")[2].partition(":")[0]
-        self.facts = {"usageMetadata": usage | dict(reply.usage), "modelVersion": model, "responseId": "resp-test"}
+        id = reply.id or f"resp-test-{request.serial}"
+        self.facts = {"usageMetadata": usage | dict(reply.usage), "modelVersion": model, "responseId": id}
 
     def write_parts(self, text: str) -> list[Fields]:
         thoughts = [{"text": self._reply.reasoning, "thought": True}] if self._reply.reasoning else []

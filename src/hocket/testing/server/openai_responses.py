@@ -48,7 +48,7 @@ class _Response:
         usage = {"input_tokens": prompt, "output_tokens": answer, **reply.usage}
         self.usage: Fields = {**usage, "total_tokens": usage["input_tokens"] + usage["output_tokens"], **reply.usage}
         self._begun: Fields = {
-            "id": "resp_test",
+            "id": reply.id or f"resp_test_{request.serial}",
             "object": "response",
             "created_at": CREATED,
             "status": "in_progress",
@@ -106,7 +106,11 @@ _EMPTY: dict[str, Fields] = {
 
 def _write_items(reply: ReplyContent) -> Iterator[Fields]:
     if reply.reasoning:
-        yield {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": reply.reasoning}]}
+        yield {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": reply.reasoning}],
+        }
     text = reply.texts(1)[0]
     if text or not reply.tool_calls:
         content: list[Fields] = [{"type": "output_text", "text": text, "annotations": []}]

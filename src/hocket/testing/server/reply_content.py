@@ -40,6 +40,7 @@ class ReplyContent:
         usage: goes over the usage that is computed.
         extra: further fields of the message.
         pieces: the number of events that the text is cut into, where it is streamed; None: one a word.
+        id: the provider's of the reply, where its format has one; None: one that no other reply of the server has.
     """
 
     text: str | Sequence[str] = ""
@@ -50,6 +51,7 @@ class ReplyContent:
     usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pieces: int | None = None
+    id: str | None = None
 
     def texts(self, choices: int) -> list[str]:
         """Return the text of each choice that a request asks for.

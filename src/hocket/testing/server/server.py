@@ -203,7 +203,7 @@ class Server:
             self._ring_bells()
 
     def _answer(self, request: ReceivedRequest) -> WireAnswer:
-        request = replace(request, at=clock.current().now())
+        request = replace(request, at=clock.current().now(), serial=str(len(self.requests) + 1))
         self.requests.append(request)
         answer = self._try(self._choose_answer, request)
         self._ring_bells()
