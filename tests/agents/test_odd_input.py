@@ -1,15 +1,17 @@
 """Agents within chains, and input of all kinds: what is good is taken, what is not is refused at the door."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hocket import ScriptedChatModel
 from hocket.agents import AgentLimits, AgentResult, create_agent
-from hocket.errors import InvalidInput
+from hocket.chat_history import InMemoryChatMessageHistory
+from hocket.errors import HocketWarning, InvalidInput
 from hocket.messages import AIMessage, HumanMessage, ToolMessage
 from hocket.prompts import ChatPromptTemplate
-from hocket.runnables import RunnableLambda, RunnableParallel
+from hocket.runnables import RunnableConfig, RunnableLambda, RunnableParallel
 from tests.agents.conftest import MakeAgent, call
 
 
@@ -25,6 +27,18 @@ async def test_a_prompt_may_stand_before_an_agent(make_agent: MakeAgent):
     kinds = [event.kind async for event in chain.astream({"what": "hi"})]  # type: ignore[attr-defined]  # events
     assert kinds[-1] == "end"
     assert [message.type for message in model.requests[0].messages] == ["system", "human"]
+
+
+async def test_a_thread_of_langgraphs_is_told(make_agent: MakeAgent):
+    """An agent forgets without a history: who gives a thread_id in place of one hears of it, once for a run."""
+    inside, _ = make_agent(["It is Ada."])
+    agent, _ = make_agent([[call("ask", text="Who?")], "Ada.", "Hello.", "Hello."], [inside.as_tool("ask", "Ask.")])
+    thread: RunnableConfig = {"configurable": {"thread_id": "1"}}
+    with pytest.warns(HocketWarning, match="history=") as told:
+        await agent.ainvoke("hi", thread)
+    assert [Path(one.filename).name for one in told] == ["test_odd_input.py"]
+    await agent.ainvoke("hi", thread, history=InMemoryChatMessageHistory())
+    await agent.ainvoke("hi", {"configurable": {"tenant": "1"}})
 
 
 async def test_a_step_behind_an_agent_gets_the_result(make_agent: MakeAgent):

@@ -20,6 +20,9 @@ BEGIN, END = "<!-- made by `python -m tests.migration.page`: from here -->", "<!
 RECORDED: Mapping[str, list[str]] = json.loads((Path(__file__).parent / "langchain_core_names.json").read_text())
 
 
+_SAME = {name: own for name, own in OTHER_FIELDS.items() if own != "timeout"} | {"max_retries=2": "retry=3"}
+
+
 def write_tables() -> str:
     """Return the part of the page that is made from the table."""
     return "\n".join([BEGIN, "", *_list_lines(), "", END])
@@ -39,10 +42,12 @@ def _list_lines() -> Iterator[str]:
     yield ""
     yield "Of models and embeddings behind HTTP these mean the same, and are renamed:"
     yield ""
-    yield (
-        ", ".join(f"`{name}` → `{own}`" for name, own in sorted({**OTHER_FIELDS, "max_retries=2": "retry=3"}.items()))
-        + "."
-    )
+    yield (", ".join(f"`{name}` → `{own}`" for name, own in sorted(_SAME.items())) + ".")
+    yield ""
+    yield "`timeout=2`, `request_timeout=2` and `default_request_timeout=2` of a chat model become"
+    yield "`timeout=hocket.Timeout(connect=2, first_token=2, idle=2, total=1200)`: LangChain's number is the longest silence"
+    yield "of an attempt, hocket's the time of all of a call. An answer that comes whole is held by the `total` alone."
+    yield "An `httpx.Timeout` and a tuple are told, since hocket refuses them; of embeddings the name alone is changed."
     yield ""
     yield "These have no equal:"
     yield ""

@@ -242,3 +242,43 @@ def test_events_of_the_first_version_are_told() -> None:
     """hocket refuses to write them."""
     code = f"{RUNNABLE}x.astream_events(1, version='v1')\nx.astream_events(1, version='v2')\n"
     assert findings(code) == [(2, "left", "astream_events(version='v1')")]
+
+
+def test_a_temperature_that_the_model_refuses_is_told() -> None:
+    """LangChain's leaves it out; here the first call would raise."""
+    head = "from langchain_openai import ChatOpenAI\nfrom langchain.chat_models import init_chat_model\n"
+    told = [(3, "check", "ChatOpenAI(temperature=)")]
+    assert findings(f"{head}ChatOpenAI(model='gpt-5-mini', temperature=0)\n") == told
+    assert findings(f"{head}ChatOpenAI(model='gpt-4o', temperature=0)\n") == []
+    assert findings(f"{head}ChatOpenAI(model='gpt-5-mini', temperature=None)\n") == []
+    assert findings(f"{head}ChatOpenAI(model='gpt-5-mini')\n") == []
+    told = [(3, "check", "init_chat_model(temperature=)")]
+    assert findings(f"{head}init_chat_model('openai:gpt-5-mini', temperature=0)\n") == told
+
+
+@pytest.mark.parametrize(("verb", "count"), [("with_structured_output", 1), ("bind_tools", 0)])
+def test_a_handler_of_pydantics_error_is_told_where_a_model_is_asked_for_objects(verb: str, count: int) -> None:
+    """An answer that does not fit raises another error here, so the handler would never run."""
+    code = f"""
+        from langchain_openai import ChatOpenAI
+        from pydantic import ValidationError
+        try:
+            ChatOpenAI(model="m").{verb}(T).invoke("x")
+        except (KeyError, ValidationError):
+            pass
+    """
+    assert findings(code) == [(6, "check", "ValidationError")] * count
+
+
+def test_threads_and_states_of_an_agent_are_told() -> None:
+    """An agent of hocket's has histories; a chain with a history may have a key of that name."""
+    code = """
+        from langchain.agents import create_agent
+        agent = create_agent(model, tools)
+        agent.invoke(x, {"configurable": {"thread_id": "1"}})
+        agent.get_state({"configurable": {}})
+        agent.bind(model=other).batch
+    """
+    assert findings(code)[1:] == [(4, "check", "thread_id"), (5, "left", "agent.get_state")]
+    history = "from langchain_core.runnables.history import RunnableWithMessageHistory\nx = {'thread_id': 1}\n"
+    assert findings(history) == []

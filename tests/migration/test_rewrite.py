@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("libcst", reason="the extra `migrate` is not installed")
 
+from hocket import Timeout
 from hocket.errors import InvalidInput
 from hocket.migration.rewrite import rewrite_program
 
@@ -108,7 +109,7 @@ def test_comments_and_layout_are_kept() -> None:
     ("call", "after"),
     [
         ("ChatOpenAI(model_name='m', openai_api_key=k)", "ChatOpenAI(model='m', api_key=k)"),
-        ("ChatOpenAI(**k, openai_api_base=u, request_timeout=3)", "ChatOpenAI(**k, base_url=u, timeout=3)"),
+        ("ChatOpenAI(**k, openai_api_base=u, default_headers=h)", "ChatOpenAI(**k, base_url=u, default_headers=h)"),
         ("ChatOpenAI(**k, max_retries=2)", "ChatOpenAI(**k, retry=3)"),
         ("ChatOpenAI(**k, max_retries=n)", "ChatOpenAI(**k, retry=n + 1)"),
         ("ChatOpenAI(**k, max_retries=n or 1)", "ChatOpenAI(**k, retry=(n or 1) + 1)"),
@@ -125,6 +126,33 @@ def test_arguments(call: str, after: str) -> None:
     assert (
         rewrite(head.format("langchain_openai") + call + "\n") == head.format("hocket.providers.openai") + after + "\n"
     )
+
+
+def test_a_timeout_of_langchains_is_the_longest_silence() -> None:
+    """A number is for each read of each attempt there, and here for all of a call: it would cut healthy streams."""
+    code = (
+        "import hocket\nfrom langchain_openai import ChatOpenAI\nm = ChatOpenAI(model='m', api_key='k', {}={}, n=1)\n"
+    )
+    names: dict[str, Any] = {}
+    exec(rewrite(code.format("request_timeout", "2.5")), names)
+    assert names["m"].timeout == Timeout(connect=2.5, first_token=2.5, idle=2.5, total=1200)
+    assert findings(code.removeprefix("import hocket\n").format("timeout", "3000")) == [
+        (2, "check", "ChatOpenAI(timeout=)")
+    ]
+    assert "total=3000)" in rewrite(code.format("timeout", "3000"))
+    without = rewrite(code.removeprefix("import hocket\n").format("timeout", "2"))
+    assert without.splitlines()[:2] == ["from hocket.providers.openai import ChatOpenAI", "import hocket"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [("httpx.Timeout(10)", "left"), ("(3, 60)", "left"), ("seconds", "check"), ("float(x)", "check"), ("None", None)],
+)
+def test_a_timeout_that_is_no_number_is_told(value: str, kind: str | None) -> None:
+    """What hocket would refuse is left to do; what may be a number is to be looked at."""
+    code = f"from langchain_openai import ChatOpenAI\nChatOpenAI(model='m', request_timeout={value})\n"
+    assert f"timeout={value})" in rewrite(code)
+    assert findings(code) == ([(2, kind, "ChatOpenAI(request_timeout=)")] if kind else [])
 
 
 @pytest.mark.parametrize(

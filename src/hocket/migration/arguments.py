@@ -80,7 +80,9 @@ _INSTEAD_OF_CHAINS = {
 }
 
 _KEPT = "SQLiteVectorStore(path, embedding) keeps its documents in a file"
+_STATE = "the messages so far are those of the history that each run is given: agent.invoke(message, history=...)"
 _INSTEAD: Mapping[str, Mapping[str, str]] = {
+    "Agent": dict.fromkeys(("aget_state", "aupdate_state", "get_state", "get_state_history", "update_state"), _STATE),
     "InMemoryVectorStore": dict.fromkeys(("dump", "load", "save_local", "load_local"), _KEPT),
 }
 """Methods that a class of hocket's does not have, and what to use instead."""
@@ -115,7 +117,8 @@ def find_product(place: Place) -> type | None:
             target = typing.get_type_hints(target).get("return")
         except NameError:  # annotated with what is imported for type checkers alone
             return None
-    return target if isinstance(target, type) else None
+    target = typing.get_origin(target) or target
+    return target if isinstance(target, type) and target.__module__ != "builtins" else None
 
 
 def list_arguments(target: object) -> frozenset[str] | None:

@@ -15,8 +15,11 @@ from hocket.migration.arguments import (
     rename_argument,
     rename_field,
 )
+from hocket.migration.dotted import read_dotted
 from hocket.migration.findings import Finding
+from hocket.migration.limits import describe_limits, is_timeout, write_limits
 from hocket.migration.table import Place
+from hocket.profiles import find_profile
 
 __all__ = ["CONSTRUCTORS", "rename_field_arguments", "rewrite_arguments", "write_retried_types"]
 
@@ -60,6 +63,13 @@ def rewrite_arguments(
             moved += 1
             findings.append(Finding(line, f"{shown}({name}=)", f"it was left out: {reason}", "check"))
             continue
+        if name and is_timeout(name, target):
+            limits = write_limits(arg.value)
+            moved += limits is not None or name != "timeout"
+            written.append(arg.with_changes(keyword=cst.Name("timeout"), value=limits or arg.value))
+            if told := describe_limits(arg.value):
+                findings.append(Finding(line, f"{shown}({name}=)", told[0], "left" if told[1] else "check"))
+            continue
         changed = None if name is None else _rewrite_argument(arg, name, place, target)
         if changed is not None:
             written += changed
@@ -84,6 +94,8 @@ def rewrite_arguments(
             written.append(_write_text("model", model))
             moved += 1
             findings.append(Finding(line, f"{shown}(model=)", f"LangChain asks {model} where none is named", "check"))
+    if refused := _find_refused(written):
+        findings.append(Finding(line, f"{shown}(temperature=)", refused, "check"))
     mismatch = find_mismatch(target, len(written) - len(named), named) if is_whole else None
     if mismatch:
         findings.append(Finding(line, f"{shown}(...)", f"hocket's takes other arguments: {mismatch}"))
@@ -134,6 +146,19 @@ def _rewrite_argument(arg: cst.Arg, name: str, place: Place, target: object) -> 
     if name == "model_kwargs" and isinstance(arg.value, cst.Dict):
         return _spread(arg, arg.value, known)
     return None
+
+
+def _find_refused(args: Sequence[cst.Arg]) -> str | None:
+    """Return what to tell of a temperature that is given to a model which takes none; None: it is not so."""
+    values = {arg.keyword.value if arg.keyword else "model": arg.value for arg in reversed(args)}
+    name = values.get("model")
+    model = name.evaluated_value if isinstance(name, cst.SimpleString) else None
+    if read_dotted(values.get("temperature", cst.Name("None"))) == ["None"] or not isinstance(model, str):
+        return None
+    profile = find_profile(model.rpartition(":")[2])
+    if profile is None or profile.get("temperature") is not False:
+        return None
+    return f"{model} takes none, so each call raises Unsupported: leave it out, or write unsupported='drop'"
 
 
 def _write_text(name: str, text: str) -> cst.Arg:

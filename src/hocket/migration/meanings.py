@@ -26,6 +26,10 @@ _SCORE = (
 _THRESHOLD = "the threshold is a cosine similarity here, of every store; look at its number"
 _RECURSION = "an agent of hocket's does not look at it; give it limits=AgentLimits(model_calls=...), 25 by default"
 
+_THREAD = (
+    "an agent of hocket's does not look at it, and forgets: give each run its conversation, "
+    "agent.invoke(message, history=open_history(url, session_id=...))"
+)
 _LISTENED = (
     "a run's inputs and outputs are what they were; in LangChain, what is no dict is {'input': ...}, {'output': ...}"
 )
@@ -91,6 +95,12 @@ class MeaningReader(cst.CSTVisitor, Placed):
             self._tell(node, "score_threshold", _THRESHOLD, "check")
         elif node.evaluated_value == "recursion_limit":
             self._tell(node, "recursion_limit", _RECURSION, "check")
+
+    def visit_DictElement(self, node: cst.DictElement) -> None:
+        """Tell of LangGraph's threads. What has a history of LangChain's may have a key of this name."""
+        is_told = not any(name.endswith(".RunnableWithMessageHistory") for name in self._reader.imported)
+        if is_told and _is_text(node.key, "thread_id"):
+            self._tell(node, "thread_id", _THREAD, "check")
 
     def visit_Arg(self, node: cst.Arg) -> None:
         if node.keyword and node.keyword.value == "recursion_limit":

@@ -9,6 +9,8 @@ from typing import cast
 
 import libcst as cst
 from libcst import matchers
+from libcst.codemod import CodemodContext
+from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 from libcst.metadata import MetadataWrapper, QualifiedNameProvider
 
 from hocket.migration.arguments import list_fields
@@ -16,6 +18,7 @@ from hocket.migration.calls import CONSTRUCTORS, rename_field_arguments, rewrite
 from hocket.migration.dotted import Placed, name_module, read_dotted
 from hocket.migration.findings import Finding, Rewriting
 from hocket.migration.imports import Written, write_import, write_import_from
+from hocket.migration.limits import LIMITS
 from hocket.migration.meanings import MeaningReader
 from hocket.migration.methods import write_awaited, write_verb
 from hocket.migration.reading import TOO_DEEP, NotPython, read_program
@@ -84,6 +87,8 @@ def _rewrite(program: MetadataWrapper, code: bytes) -> Rewriting:
     program.visit(subclasses)
     meanings.read(program)
     changed = program.visit(writer)
+    if LIMITS in changed.code and LIMITS not in program.module.code:
+        changed = AddImportsVisitor(CodemodContext(), [ImportItem("hocket")]).transform_module(changed)
     after = changed.bytes if writer.moved else code
     findings = {*writer.findings, *reader.findings, *subclasses.findings, *meanings.findings}
     if after != code and reader.first_hocket:
@@ -129,7 +134,8 @@ class _ProgramWriter(cst.CSTTransformer, Placed):
     def visit_ExceptHandler(self, node: cst.ExceptHandler) -> None:
         """Tell of errors of a provider's SDK."""
         for caught in list_caught(node) if self._reader.has_langchain else ():
-            text = describe_own_error(frozenset(self.get_metadata(QualifiedNameProvider, caught, ()) or ()))
+            names = frozenset(self.get_metadata(QualifiedNameProvider, caught, ()) or ())
+            text = describe_own_error(names, is_structured=self._reader.is_structured)
             if text is not None:
                 name = ".".join(read_dotted(caught)) if isinstance(caught, cst.Name | cst.Attribute) else "except"
                 self.findings.append(Finding(self.line_of(caught), name, text, "check"))

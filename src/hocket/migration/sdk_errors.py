@@ -27,6 +27,9 @@ _OWN = {
 """The names of the SDKs' errors, and hocket's; of all others it is `LLMError`."""
 
 
+_OF_PYDANTIC = frozenset({"pydantic.ValidationError", "langchain_core.pydantic_v1.ValidationError"})
+
+
 def list_caught(handler: cst.ExceptHandler) -> list[cst.BaseExpression]:
     """Return the classes that an ``except`` names."""
     if isinstance(handler.type, cst.Tuple):
@@ -34,13 +37,19 @@ def list_caught(handler: cst.ExceptHandler) -> list[cst.BaseExpression]:
     return [] if handler.type is None else [handler.type]
 
 
-def describe_own_error(names: frozenset[QualifiedName]) -> str | None:
+def describe_own_error(names: frozenset[QualifiedName], *, is_structured: bool = False) -> str | None:
     """Return what to catch instead of a class that is an SDK's; None: it is none.
 
     Args:
         names: what the class is called where it comes from.
+        is_structured: whether the program asks models for objects, which pydantic checks.
     """
     for one in names:
+        if is_structured and one.source is QualifiedNameSource.IMPORT and one.name in _OF_PYDANTIC:
+            return (
+                "an answer of with_structured_output that does not fit raises hocket.errors.OutputParserException: catch "
+                "that, too"
+            )
         if one.source is QualifiedNameSource.IMPORT and one.name.startswith(_SDKS):
             own = _OWN.get(one.name.rpartition(".")[2], "LLMError")
             return (

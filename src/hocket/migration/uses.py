@@ -78,6 +78,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         findings: attributes that hocket's classes do not have.
         refused: those of objects whose class may stay LangChain's, by the dotted name of that class.
         receivers: calls of methods, and the class of hocket's whose object they are called on, where it is known.
+        is_structured: whether a model is asked for objects.
         kept: dotted names that stay LangChain's although hocket has a class for them.
     """
 
@@ -99,6 +100,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self.findings: list[Finding] = []
         self.refused: dict[str, Finding] = {}
         self.receivers: dict[cst.Call, object] = {}
+        self.is_structured: bool = False
         self.kept: set[str] = set()
         self._makers: dict[str, str] = {}
         self._loaded: dict[str, None] = {}
@@ -188,6 +190,7 @@ class ProgramReader(cst.CSTVisitor, Placed):
         self._note_name(node)
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:
+        self.is_structured |= node.attr.value == "with_structured_output"
         parts = read_dotted(node)
         if not parts:
             return True

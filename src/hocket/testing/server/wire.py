@@ -31,7 +31,7 @@ class ReceivedRequest:
         body: as it came, out of its chunks.
         connection: the number of the connection that it came on, from 1; requests that share one were kept alive.
         at: the time by hocket's clock, in seconds, when it was answered.
-        serial: what no other request of the server has: ``1``, ``2``; of the first row of the batch that came third, ``3-0``.
+        serial: what no other request of the server has: ``1``, ``2``; of a row of the batch that came third, ``3-0``.
     """
 
     method: str
