@@ -73,7 +73,8 @@ def bridge_hint(value: object) -> str:
     given = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
     modules = {base.__module__ for one in given for base in type(one).__mro__}
     if any(module.startswith("langchain_core.") for module in modules) and modules.isdisjoint(_WITHOUT_FORM):
-        return "; it is LangChain's: hocket.interop.langchain.from_langchain makes it hocket's"
+        there = ", or to_langchain the model LangChain's" if "langchain_core.tools.base" in modules else ""
+        return f"; it is LangChain's: hocket.interop.langchain.from_langchain makes it hocket's{there}"
     return ""
 
 

@@ -17,7 +17,7 @@ from hocket.migration.arguments import (
 )
 from hocket.migration.dotted import read_dotted
 from hocket.migration.findings import Finding
-from hocket.migration.limits import describe_limits, is_timeout, write_limits
+from hocket.migration.limits import is_timeout, write_silence
 from hocket.migration.table import Place
 from hocket.profiles import find_profile
 
@@ -64,11 +64,10 @@ def rewrite_arguments(
             findings.append(Finding(line, f"{shown}({name}=)", f"it was left out: {reason}", "check"))
             continue
         if name and is_timeout(name, target):
-            limits = write_limits(arg.value)
-            moved += limits is not None or name != "timeout"
-            written.append(arg.with_changes(keyword=cst.Name("timeout"), value=limits or arg.value))
-            if told := describe_limits(arg.value):
-                findings.append(Finding(line, f"{shown}({name}=)", told[0], "left" if told[1] else "check"))
+            limits, told, kind = write_silence(arg.value)
+            moved += limits is not arg.value or name != "timeout"
+            written.append(arg.with_changes(keyword=cst.Name("timeout"), value=limits))
+            findings += [Finding(line, f"{shown}({name}=)", told, kind)] if told else []
             continue
         changed = None if name is None else _rewrite_argument(arg, name, place, target)
         if changed is not None:
@@ -155,8 +154,7 @@ def _find_refused(args: Sequence[cst.Arg]) -> str | None:
     model = name.evaluated_value if isinstance(name, cst.SimpleString) else None
     if read_dotted(values.get("temperature", cst.Name("None"))) == ["None"] or not isinstance(model, str):
         return None
-    profile = find_profile(model.rpartition(":")[2])
-    if profile is None or profile.get("temperature") is not False:
+    if (find_profile(model.rpartition(":")[2]) or {}).get("temperature") is not False:
         return None
     return f"{model} takes none, so each call raises Unsupported: leave it out, or write unsupported='drop'"
 

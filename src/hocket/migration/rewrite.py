@@ -45,8 +45,9 @@ _SERIALIZED = (
 )
 
 _BRIDGE = (
-    "it works with LangChain's own messages, models and tools, so the file stays as it is; hand hocket's over with "
-    "hocket.interop.langchain.to_langchain, or use hocket.agents.create_agent instead"
+    "it works with LangChain's own messages, models and tools, so the whole file stays as it is; hand hocket's over, "
+    "those of other files, too, with hocket.interop.langchain.to_langchain, or use hocket.agents.create_agent instead. "
+    "What can do without this import is moved once it is in a file of its own"
 )
 _HANDED = "the program hands hocket's objects over to LangChain, so what it has of LangChain's stays as it is"
 _BOTH = "the program had this beside LangChain's, which is hocket's now, too; look where it told the two apart"

@@ -46,10 +46,7 @@ def describe_own_error(names: frozenset[QualifiedName], *, is_structured: bool =
     """
     for one in names:
         if is_structured and one.source is QualifiedNameSource.IMPORT and one.name in _OF_PYDANTIC:
-            return (
-                "an answer of with_structured_output that does not fit raises hocket.errors.OutputParserException: catch "
-                "that, too"
-            )
+            return "an object that does not fit raises hocket.errors.OutputParserException: catch that, too"
         if one.source is QualifiedNameSource.IMPORT and one.name.startswith(_SDKS):
             own = _OWN.get(one.name.rpartition(".")[2], "LLMError")
             return (

@@ -140,6 +140,12 @@ async def test_one_call_is_told_once_to_each_side() -> None:
     assert all(str(start) in "".join(ids) for start in starts)
 
 
+def test_langchains_tools_with_a_model_of_hockets_name_both_ways_out() -> None:
+    """LangGraph wants the model made LangChain's; a program of hocket's wants the tool made hocket's."""
+    with pytest.raises(InvalidInput, match=r"from_langchain makes it hocket's, or to_langchain the model LangChain's"):
+        ScriptedChatModel(script=["x"]).bind_tools([add])
+
+
 async def test_each_answer_has_an_id_of_its_own() -> None:
     """LangGraph takes two messages of one id for one; the server's id, which it may repeat, stays in the metadata."""
     with serve(OpenAIFormat(), Reply("One.", id="same")) as server:

@@ -141,12 +141,8 @@ class _Completion:
         self.finish_reason = reply.finish_reason or ("tool_calls" if reply.tool_calls else "stop")
         self._object = "chat.completion" if self.is_chat else "text_completion"
         name = "chatcmpl-test" if self.is_chat else "cmpl-test"
-        self._base = {
-            "id": reply.id or f"{name}-{request.serial}",
-            "created": CREATED,
-            "model": body.get("model"),
-            "system_fingerprint": "fp_test",
-        }
+        id = reply.id or f"{name}-{request.serial}"
+        self._base = {"id": id, "created": CREATED, "model": body.get("model"), "system_fingerprint": "fp_test"}
         self.envelope = {**self._base, "object": self._object}
         self.usage = self._compute_usage(
             _count_chat_tokens(body["messages"]) if self.is_chat else sum(map(measure_text, prompts))

@@ -106,11 +106,7 @@ _EMPTY: dict[str, Fields] = {
 
 def _write_items(reply: ReplyContent) -> Iterator[Fields]:
     if reply.reasoning:
-        yield {
-            "type": "reasoning",
-            "id": "rs_1",
-            "summary": [{"type": "summary_text", "text": reply.reasoning}],
-        }
+        yield {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": reply.reasoning}]}
     text = reply.texts(1)[0]
     if text or not reply.tool_calls:
         content: list[Fields] = [{"type": "output_text", "text": text, "annotations": []}]
