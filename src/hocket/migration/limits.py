@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from hocket.language_models.base import BaseLanguageModel
+from hocket.language_models import BaseLanguageModel, init_chat_model
 from hocket.migration.dotted import read_dotted
 from hocket.timeouts import HTTP_TIMEOUT
 
@@ -27,8 +27,7 @@ _WHOLE = (
 def is_timeout(name: str, target: object) -> bool:
     """Whether an argument of what is called in hocket is the timeout of a model of LangChain's."""
     is_model = isinstance(target, type) and issubclass(target, BaseLanguageModel)
-    is_model |= getattr(target, "__name__", "") == "init_chat_model"
-    return is_model and name in ("timeout", "request_timeout", "default_request_timeout")
+    return (is_model or target is init_chat_model) and name in ("timeout", "request_timeout", "default_request_timeout")
 
 
 def write_silence(value: cst.BaseExpression) -> tuple[cst.BaseExpression, str, Literal["left", "check"]]:
