@@ -148,7 +148,7 @@ def test_langchains_tools_with_a_model_of_hockets_name_both_ways_out() -> None:
 
 async def test_each_answer_has_an_id_of_its_own() -> None:
     """LangGraph takes two messages of one id for one; the server's id, which it may repeat, stays in the metadata."""
-    with serve(OpenAIFormat(), Reply("One.", id="same")) as server:
+    async with serve(OpenAIFormat(), Reply("One.", id="same")) as server:
         there = to_langchain(ChatOpenAI(model="m", base_url=server.url, api_key="k"))
         answers = [await there.ainvoke("q"), await there.ainvoke("q")]
         streams = [{chunk.id async for chunk in there.astream("q")} for _ in range(2)]
