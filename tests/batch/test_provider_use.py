@@ -16,8 +16,9 @@ from pydantic import BaseModel
 
 from hocket._runtime import clock
 from hocket.batch import BatchBusy, BatchFileFailed, BatchPending, acancel_batch, read_batch, run_batch
-from hocket.batch.journal import BatchJournal, read_open_batches
+from hocket.batch.journal import BatchJournal
 from hocket.batch.patience import NotNow, Patience
+from hocket.batch.replay import read_open_batches
 from hocket.batch.wire import take_request
 from hocket.budgets import Budget, spending
 from hocket.caches import InMemoryCache

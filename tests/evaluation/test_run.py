@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from hocket import AIMessage, HumanMessage, ScriptedChatModel, Turn, create_agent
 from hocket.batch import ResumeMismatch, TooManyFailures, read_batch
-from hocket.batch.errors import BatchExpired, BatchFailed
+from hocket.batch.errors import BatchExpired, BatchFailed, BatchPending
 from hocket.budgets import spending
 from hocket.documents import Document
 from hocket.errors import (
@@ -30,6 +30,9 @@ from hocket.evaluation.scorer import NamedScorer
 from hocket.prices import Price, set_prices
 from hocket.routing.gate import NoRoomError
 from hocket.runnables import RunnableLambda
+from hocket.testing import BatchPlan
+from tests.batch.providers import PROVIDERS
+from tests.kit.batches import serve_batches
 from tests.kit.models import hook_model, tool_model
 
 USED: Any = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
@@ -430,6 +433,28 @@ async def test_it_stops_as_soon_as_the_verdict_is_certain(out: Path) -> None:
         Target(*(f"q{number}" for number in range(60))), out.with_name("same.jsonl"), cases, baseline=baseline
     )
     assert same.comparison is not None and same.comparison.verdict == "same" and same.cases > 40
+
+
+async def test_looks_go_on_over_runs_that_never_wait(out: Path) -> None:
+    """Each run collects the batch of the last one, and submits that of the next look, until the verdict is certain."""
+    cases = [(f"q{number}", f"q{number}".upper() if number % 2 else "no") for number in range(60)]
+    provider = next(one for one in PROVIDERS if one.name == "openai")
+    baseline = out.with_name("old.jsonl")
+
+    def is_equal(answer: Answer, case: Case) -> bool:
+        return answer.text == case.expected
+
+    await run(lambda text: text.upper(), baseline, cases, (is_equal,))
+    options: dict[str, Any] = {"baseline": baseline, "via": "provider", "min_difference": 0.01}
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=1)
+        for _ in range(3):
+            report = await run(served.model(), out, cases, (is_equal,), wait=0, **options)
+            await served.clock.sleep(100)
+        assert len(served.server.batches.submitted) == 3 and isinstance(report.stopped, BatchPending)
+        report = await run(served.model(), out, cases, (is_equal,), **options)
+    assert report.stopped is None and report.cases == 60
+    assert set(served.server.batches.executed_bodies.values()) == {1}
 
 
 async def test_a_baseline_that_nothing_could_be_compared_with(out: Path) -> None:

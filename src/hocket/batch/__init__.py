@@ -8,7 +8,7 @@
 A run that is killed and started again goes on where it was: no row is lost, none is answered twice.
 
 - `run`: a bulk run, from its arguments to its report; `route`: how rows are asked; `runner`: its workers.
-- `journal`: the file; `entry`: what it says of a batch at the provider.
+- `journal`: the file; `entry`: what it says of a batch at the provider; `replay`: what it says to others.
 - `streak`: rows that failed one after another.
 - `provider`: rows that a provider's batches answer; `chunks`: which go together; `lookup`: is there a batch already?
 - `results`: what a batch gave; `wire`: a row's way through the chain; `patience`: how long is waited; `cancel`: an end.

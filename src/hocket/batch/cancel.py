@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
-from hocket.batch.journal import read_open_batches
 from hocket.batch.lookup import LONGEST_SKEW
+from hocket.batch.replay import read_open_batches
 from hocket.batch.route import find_client
 from hocket.errors import InvalidInput
 from hocket.runnables import Runnable

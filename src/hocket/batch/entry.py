@@ -99,6 +99,10 @@ class BatchEntry:
             self._done[place] = 1
             self.waiting -= 1
 
+    def list_waiting(self) -> list[int]:
+        """Return the numbers of the rows that wait for their answer."""
+        return [number for number, is_done in zip(self.numbers, self._done, strict=True) if not is_done]
+
     def has(self, row: int) -> bool:
         """Whether a row is one of its own."""
         return self._find(row) is not None

@@ -16,7 +16,7 @@ import threading
 from array import array
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from hocket._databases.file_lock import try_lock_file
 from hocket._databases.lines import append_lines, is_half, parse_line
@@ -28,7 +28,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.prices.money import trim_amount
 
-__all__ = ["BatchJournal", "LineData", "MismatchPolicy", "read_batch", "read_open_batches", "read_row"]
+__all__ = ["HEADER", "BatchJournal", "LineData", "MismatchPolicy", "read_batch", "read_cost", "read_lines", "read_row"]
 
 LineData: TypeAlias = Fields
 """A line of the file, as data."""
@@ -37,7 +37,9 @@ MismatchPolicy = Literal["raise", "redo"]
 """What becomes of a file that was written for other rows: an error, or its rows are asked anew."""
 
 FORMAT = 1
-_KEY = "hocket_batch"
+HEADER = "hocket_batch"
+"""What tells the line that names a model."""
+
 _BEGINNINGS = (b'{"row":', b'{"hocket_batch":', b'{"batch":', b'{"reservations":')  # of the lines that are written here
 TODO, OK, FAILED, GIVEN_UP = 0, 1, 2, 3
 
@@ -63,6 +65,7 @@ class BatchJournal:
         report: what the file holds.
         batches: those that have not come to their end, by their keys.
         batch_ids: the servers' names of all that are known here.
+        tries: how many batches, one after another, have left a row open that has no line since, by its number.
         allows_mismatch: whether a row that has changed is asked again.
 
     Raises:
@@ -83,6 +86,7 @@ class BatchJournal:
         self.report: BatchReport = BatchReport()
         self.batches: dict[str, BatchEntry] = {}
         self.batch_ids: set[str] = set()
+        self.tries: dict[int, int] = {}
         self.allows_mismatch: bool = policy == "redo"
         self._fingerprint = fingerprint
         self._reservations = ""
@@ -110,15 +114,15 @@ class BatchJournal:
     def _load(self) -> None:
         unreadable = number = 0
         is_ours: bool | None = None
-        for number, data in enumerate(_read_lines(self.path), 1):
-            if data is not None and _KEY in data:
+        for number, data in enumerate(read_lines(self.path), 1):
+            if data is not None and HEADER in data:
                 is_ours = self._check_header(data)
             elif data is None:
                 unreadable += 1
             elif is_ours and "row" not in data:
                 self._take_batch_line(data)
             elif is_ours:
-                self.report.add_usage(data.get("usage"), _read_cost(data), data.get("attempts", 1))
+                self.report.add_usage(data.get("usage"), read_cost(data), data.get("attempts", 1))
                 self._mark(data["row"], self._judge(data) if data.get("error") else OK, data["digest"])
             if is_ours is None and number == _FIRST:
                 break
@@ -126,7 +130,7 @@ class BatchJournal:
             raise InvalidInput(f"{self.path} is no file of a batch: it does not begin with a line that names the model")
         if not is_ours:
             self._reset()
-            self._lines.append(_write_line({_KEY: FORMAT, "fingerprint": self._fingerprint}))
+            self._lines.append(_write_line({HEADER: FORMAT, "fingerprint": self._fingerprint}))
         self.report.unreadable = unreadable
 
     def _judge(self, data: LineData) -> int:
@@ -136,9 +140,9 @@ class BatchJournal:
 
     def _check_header(self, header: LineData) -> bool:
         """Whether the lines that follow are of this run."""
-        if header.get(_KEY) != FORMAT:
+        if header.get(HEADER) != FORMAT:
             raise InvalidInput(
-                f"{self.path} is of version {header[_KEY]}, which this hocket cannot read; take another file"
+                f"{self.path} is of version {header[HEADER]}, which this hocket cannot read; take another file"
             )
         if header.get("fingerprint") == self._fingerprint:
             return True
@@ -154,6 +158,7 @@ class BatchJournal:
     def _reset(self) -> None:
         self._state.clear()
         self.batches.clear()
+        self.tries.clear()
         del self._digests[:]
         self.report = BatchReport()
 
@@ -167,6 +172,7 @@ class BatchJournal:
         self.report.failed += (state in (FAILED, GIVEN_UP)) - (before in (FAILED, GIVEN_UP))
         self._state[row] = state
         self._digests[row] = digest
+        self.tries.pop(row, None)
         for entry in self.batches.values():
             entry.finish(row)
 
@@ -175,7 +181,10 @@ class BatchJournal:
         if key is None:
             self._reservations = data["reservations"]
         elif "end" in data:
-            self.batches.pop(key, None)
+            ended = self.batches.pop(key, None)
+            if ended is not None and data.get("tried"):
+                for row in ended.list_waiting():
+                    self.tries[row] = self.tries.get(row, 0) + 1
         elif "sent_at" in data:
             if key in self.batches:
                 self.batches[key].sent_at = float(data["sent_at"])
@@ -205,9 +214,15 @@ class BatchJournal:
         """Write down when the request is sent that makes a batch."""
         self._add_batch_line({"batch": entry.key, "sent_at": entry.sent_at})
 
-    def end_batch(self, entry: BatchEntry, word: str) -> None:
-        """Write down that all rows of a batch are done with, or open again; ``word``: what became of it."""
-        self._add_batch_line({"batch": entry.key, "end": word})
+    def end_batch(self, entry: BatchEntry, word: str, **more: Any) -> None:
+        """Write down that all rows of a batch are done with, or open again.
+
+        Args:
+            entry: the batch.
+            word: what became of it.
+            more: ``tried``, if it counts as one that the rows were in which it has left open.
+        """
+        self._add_batch_line({"batch": entry.key, "end": word, **more})
 
     def name_reservations(self) -> str:
         """Return the name by which budgets know the rows of this file, in this run and in later ones."""
@@ -314,10 +329,10 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
     last: dict[int, int] = {}
     unreadable = 0
     is_ours = False
-    for number, data in enumerate(_read_lines(path)):
+    for number, data in enumerate(read_lines(path)):
         if data is None:
             unreadable += 1
-        elif _KEY in data:
+        elif HEADER in data:
             last.clear()  # another model's answers
             is_ours = True
         elif "row" in data:
@@ -328,46 +343,23 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
         raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
     if unreadable:
         _log.warning("%s: %d of its lines cannot be read, and are left out", os.fspath(path), unreadable)
-    for number, data in enumerate(_read_lines(path)):
+    for number, data in enumerate(read_lines(path)):
         if data is not None and "row" in data and last.get(data["row"]) == number:
             yield read_row(data)
-
-
-def read_open_batches(path: str | os.PathLike[str]) -> list[BatchEntry]:
-    """Return the batches of a file that have not come to their end. It may be written meanwhile.
-
-    Raises:
-        InvalidInput: it is no file of a batch.
-        OSError: it cannot be read.
-    """
-    open_batches: dict[str, BatchEntry] = {}
-    is_ours = False
-    for data in _read_lines(path):
-        if data is None or "row" in data or "sent_at" in data:
-            continue
-        if _KEY in data:
-            open_batches.clear()  # another model's
-            is_ours = True
-        elif "end" in data:
-            open_batches.pop(data["batch"], None)
-        elif "batch" in data:
-            open_batches[data["batch"]] = BatchEntry.read(data)
-    if not is_ours:
-        raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
-    return list(open_batches.values())
 
 
 def read_row(data: LineData) -> BatchRow:
     """Return what a line says."""
     names = ("row", "id", "output", "error", "usage", "attempts")
-    return BatchRow(cost=_read_cost(data), **{name: data[name] for name in names if name in data})
+    return BatchRow(cost=read_cost(data), **{name: data[name] for name in names if name in data})
 
 
-def _read_cost(data: LineData) -> Decimal | None:
+def read_cost(data: LineData) -> Decimal | None:
+    """Return what a row has cost in US dollars, by its line; None: it is not known."""
     return None if data.get("cost") is None else trim_amount(Decimal(data["cost"]))
 
 
-def _read_lines(path: str | os.PathLike[str]) -> Iterator[LineData | None]:
+def read_lines(path: str | os.PathLike[str]) -> Iterator[LineData | None]:
     """Yield the lines of a file, each of a model or of a row; None: it cannot be read. Half a line at the end is none."""
     with open(path, "rb") as lines:
         for number, line in enumerate(lines):
@@ -382,13 +374,13 @@ def _read_line(line: bytes, lines: int) -> LineData | None:
         if not isinstance(data, dict):
             return None
         found = cast("LineData", data)
-        return found if _KEY in found or is_batch_line(found) or _is_row(found, lines) else None
+        return found if HEADER in found or is_batch_line(found) or _is_row(found, lines) else None
     except (ArithmeticError, TypeError, ValueError):
         return None
 
 
 def _is_row(data: LineData, lines: int) -> bool:
-    _read_cost(data)
+    read_cost(data)
     row, digest, attempts = data.get("row"), data.get("digest"), data.get("attempts", 1)
     if not (isinstance(row, int) and isinstance(digest, int) and isinstance(attempts, int)):
         return False

@@ -75,7 +75,6 @@ class ProviderBatches:
         self._patience = Patience(route.wait, run.stopping)
         self._chunks = Chunks()
         self._earlier = {key: _Submission(entry) for key, entry in run.journal.batches.items()}
-        self._tries: dict[int, int] = {}
         self._turn = anyio.Lock()  # what is filled, and then submitted, is in memory: one batch of a kind at a time
         self._room = anyio.Event()
         self._has_all_rows = False
@@ -151,8 +150,11 @@ class ProviderBatches:
 
     async def _put(self, one: NumberedRow) -> None:
         number, digest, row = one
-        if self._route.via == "live":
-            return await self._run.ask(number, digest, row)
+        tries = self._journal.tries.get(number, 0)
+        if self._route.via == "live" or (tries and self._route.retry_via == "live"):  # an earlier run was to ask it
+            if tries:
+                await self._give_back(one)
+            return await self._run.ask(number, digest, row, batches=tries + 1)
         taken: RequestTaken | None = None
         place = self._run.begin_row()
         with contextlib.suppress(Exception):  # it is raised again, for all to hear
@@ -275,7 +277,7 @@ class ProviderBatches:
         rest = list(submission.rows.values()) if state is None else await self._collect(submission, client, state)
         if self._run.stopping.is_set():
             return
-        await self._end(submission, "gone" if state is None else state.word or "ended")
+        await self._end(submission, "gone" if state is None else state.word or "ended", tried=True)
         await self._ask_again(rest, entry)
         await self._ask_again(self._chunks.release(entry.key), entry, is_try=False)
 
@@ -305,7 +307,7 @@ class ProviderBatches:
         entry, is_live = submission.entry, self._route.retry_via == "live"
 
         def make_wire(number: int, reply: HTTPReply) -> tuple[GivingWire, int]:
-            tries = self._tries.get(number, 0) + 1
+            tries = self._journal.tries.get(number, 0) + 1
             is_last = not is_live and tries >= MOST_TRIES
             digest, place = entry.find_request(number), self._place(number, entry)
             return GivingWire(reply, digest, place, is_live=is_live, is_last=is_last), tries
@@ -318,7 +320,7 @@ class ProviderBatches:
         is_live = (self._route.retry_via if is_try else self._route.via) == "live"
         async with anyio.create_task_group() as asking:
             for one in rows:
-                tries = self._tries[one.number] = self._tries.get(one.number, 0) + is_try
+                tries = self._journal.tries.get(one.number, 0)
                 if is_live:
                     await self._places.acquire()
                     asking.start_soon(self._ask_live, one, entry, tries)
@@ -377,10 +379,10 @@ class ProviderBatches:
             BatchPlace("", row_id, clock.current().time()) if entry is None else BatchPlace(entry.key, row_id, entry.at)
         )
 
-    async def _end(self, submission: _Submission, word: str) -> None:
+    async def _end(self, submission: _Submission, word: str, **more: Any) -> None:
         """Write down the end of a batch, after the lines of its rows. One whose rows were not all given stays open."""
         if submission.is_whole:
-            await ASYNC.call_sync(self._journal.end_batch, submission.entry, word)
+            await ASYNC.call_sync(lambda: self._journal.end_batch(submission.entry, word, **more))
         self._room.set()
         self._room = anyio.Event()
 

@@ -29,10 +29,10 @@ def explain_stop(stopped: Exception | None, out: str, *, can_cancel: bool) -> in
 
 def note_pending(out: str, *, can_cancel: bool) -> None:
     """Say that rows are under way, and what to do with them; ``can_cancel``: whether the command has an option for it."""
-    from hocket.batch.journal import read_open_batches
+    from hocket.batch.replay import read_open_batches
 
     with contextlib.suppress(OSError, InvalidInput):
-        if count := sum(len(entry.numbers) for entry in read_open_batches(out)):
+        if count := sum(entry.waiting for entry in read_open_batches(out)):
             ends = ", and with --cancel ends them" if can_cancel else ""
             note(f"{count} rows are under way at the provider: the same command collects them{ends}")
 

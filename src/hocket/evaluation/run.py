@@ -10,6 +10,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
 from hocket.batch import ResumeMismatch, TooManyFailures, arun_batch
 from hocket.batch.progress import Progress
+from hocket.batch.replay import read_open_batches
 from hocket.batch.report import BatchReport
 from hocket.batch.route import Via
 from hocket.errors import InvalidInput
@@ -93,6 +94,9 @@ async def aevaluate(
     options: dict[str, Any] = {"max_concurrency": max_concurrency, "progress": progress}
     sent: dict[str, Any] = {"version": version, "via": via, "retry_via": retry_via, "wait": wait}
     looks = [*((len(known),) if baseline is None else plan_looks(len(known)))]
+    under_way = await ASYNC.call_sync(_count_under_way, out)
+    while len(looks) > 1 and looks[0] * repeats < under_way:
+        looks.pop(0)
     while True:
         look = looks.pop(0)
         try:
@@ -131,6 +135,14 @@ _WAYS_OUT = (
     ),
 )
 """What errors of a bulk run say of it, and what an evaluation has in its place."""
+
+
+def _count_under_way(out: str | os.PathLike[str]) -> int:
+    """Return how many rows a look needs to have all those that are in batches: those of a later look would be left there."""
+    try:
+        return max((entry.numbers[-1] + 1 for entry in read_open_batches(out)), default=0)
+    except (OSError, InvalidInput):  # it is not there yet, or no file of ours, which the run says
+        return 0
 
 
 def _coerce_target(target: object) -> AnyRunnable | None:
