@@ -116,6 +116,34 @@ async def test_a_row_that_always_expires_fails_after_three_batches(provider: Pro
         assert (await served.run(ROWS[:3])).ok == 3
 
 
+async def test_three_batches_are_the_most_over_runs_too(provider: Provider, out: Path) -> None:
+    """A program that never waits does not send a row that always expires into one batch after another, for ever."""
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=1, rows=lambda row: "expired")
+        for _ in range(10):
+            report = await served.run(ROWS[:2], wait=0, retry_failed=False)
+            await served.clock.sleep(100)
+        assert len(served.server.batches.submitted) == 3
+        assert (report.failed, report.pending) == (2, 0)
+        assert {(row.error or {})["type"] for row in read_batch(out)} == {"BatchExpired"}
+        report = await served.run(ROWS[:2], wait=0)  # asked again, they have three batches once more
+        assert report.pending == 2
+
+
+async def test_rows_that_were_to_be_asked_live_are_after_a_kill_too(provider: Provider, out: Path) -> None:
+    """No second batch, and no second day, for what a run was about to ask at once."""
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=100, rows=lambda row: "expired")
+        await served.run(ROWS, retry_via="live")
+        lines = out.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith(b'{"row":')]  # as if it was killed before the first one
+        out.write_bytes(b"".join(kept))
+        report = await served.run(ROWS, retry_via="live")
+        assert (report.ok, report.pending) == (len(ROWS), 0)
+        assert len(served.server.batches.submitted) == 1
+        assert {row.attempts for row in read_batch(out)} == {2}
+
+
 async def test_an_error_that_passes_is_asked_again_and_one_that_does_not_stays(provider: Provider, out: Path) -> None:
     seen: dict[str, int] = {}
 
