@@ -130,14 +130,17 @@ async def test_three_batches_are_the_most_over_runs_too(provider: Provider, out:
         assert report.pending == 2
 
 
+def drop_rows(out: Path) -> None:
+    lines = out.read_bytes().splitlines(keepends=True)
+    out.write_bytes(b"".join(line for line in lines if not line.startswith(b'{"row":')))
+
+
 async def test_rows_that_were_to_be_asked_live_are_after_a_kill_too(provider: Provider, out: Path) -> None:
     """No second batch, and no second day, for what a run was about to ask at once."""
     async with serve_batches(provider, out) as served:
         served.server.batches.plan = BatchPlan(seconds=100, rows=lambda row: "expired")
         await served.run(ROWS, retry_via="live")
-        lines = out.read_bytes().splitlines(keepends=True)
-        kept = [line for line in lines if not line.startswith(b'{"row":')]  # as if it was killed before the first one
-        out.write_bytes(b"".join(kept))
+        drop_rows(out)  # as if it was killed before the first one
         report = await served.run(ROWS, retry_via="live")
         assert (report.ok, report.pending) == (len(ROWS), 0)
         assert len(served.server.batches.submitted) == 1

@@ -17,7 +17,7 @@ from hocket.prices import Price, set_prices
 from hocket.runnables import RunnableLambda
 from hocket.testing import BatchPlan, Reply, Status
 from tests.batch.providers import PROVIDERS
-from tests.kit.batches import Provider, serve_batches
+from tests.kit.batches import Provider, read_lines, serve_batches
 
 ROWS = [f"row {number}" for number in range(12)]
 BOUNDED: dict[str, Any] = {"max_tokens": 20}
@@ -218,3 +218,37 @@ async def test_rows_of_a_batch_that_has_failed_are_held_no_more(provider: Provid
         with pytest.raises(BatchFailed):
             await served.run(ROWS, model=served.model(budget=budget, **BOUNDED))
     assert await figures(budget) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("plan", [{"gone_after": 60.0}, {"rows": lambda row: "missing"}], ids=["gone", "missing"])
+async def test_rows_whose_answers_are_lost_are_booked_as_they_were_held(
+    provider: Provider, out: Path, store: str, plan: dict[str, Any]
+) -> None:
+    """They have been paid, whatever the file knows of them: a budget is not passed by asking for them again and again."""
+    budget = Budget("1", store=store)
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=1, **plan)
+        model = served.model(budget=budget, **BOUNDED)
+        await served.run(ROWS, model=model, wait=0)
+        held = (await figures(budget))[1]
+        await served.clock.sleep(1000)
+        served.server.batches.plan = BatchPlan(seconds=1)
+        report = await served.run(ROWS, model=model)
+    assert report.ok == 12
+    assert await figures(budget) == (held + find_cost(out), 0, 0)
+    assert sum(line.get("lost", 0) for line in read_lines(out)) == held * 10**8
+
+
+async def test_what_a_batch_held_makes_room_in_the_run_that_collects_it(
+    provider: Provider, out: Path, store: str
+) -> None:
+    budget = Budget("0.0004", store=store)  # each may come to 0.00002 and more, and comes to less
+    async with serve_batches(provider, out) as served:
+        served.server.batches.plan = BatchPlan(seconds=1)
+        model = served.model(budget=budget, **BOUNDED)
+        rows = [f"row {number}" for number in range(25)]
+        first = await served.run(rows, model=model, wait=0, max_concurrency=1)
+        assert isinstance(first.stopped, BudgetExceeded)
+        await served.clock.sleep(100)
+        second = await served.run(rows, model=model, wait=0, max_concurrency=1)
+        assert second.pending == len(rows) - first.pending and second.ok == first.pending

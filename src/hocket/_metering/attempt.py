@@ -162,12 +162,16 @@ class Reserver(Protocol):
 class AheadReserver(Reserver, Protocol):
     """Holds what a row of a batch may use from before the batch is submitted until its reply is there: a budget."""
 
-    async def reserve_ahead(self, attempt: Attempt) -> None:
-        """Hold what an attempt with a `batch_place` may use, for `reserve` to take over. Held twice, it is held once."""
+    async def reserve_ahead(self, attempt: Attempt) -> int:
+        """Hold what an attempt with a `batch_place` may use, for `reserve` to take over. Held twice, it is held once.
+
+        Returns:
+            what it may cost, in units (`hocket.prices.money.UNIT`).
+        """
         ...
 
-    async def release_ahead(self, attempt: Attempt) -> None:
-        """Give back what is held for it. If nothing is, nothing happens."""
+    async def release_ahead(self, attempt: Attempt, *, is_paid: bool = False) -> None:
+        """Give back what is held for it, if anything is; ``is_paid``: book it as spent, since the reply is lost."""
         ...
 
 

@@ -148,7 +148,7 @@ def with_reservations(reservers: Sequence[Reserver], call_next: Next) -> Next:
     return start
 
 
-async def reserve_ahead(call: Call, place: BatchPlace) -> None:
+async def reserve_ahead(call: Call, place: BatchPlace) -> int:
     """Have the budgets of a call's model, and those of the running task, hold what a row of a batch may come to at most.
 
     They hold it until the row's call is made, with its reply in the place of the server (`batch_place`), or until
@@ -158,25 +158,31 @@ async def reserve_ahead(call: Call, place: BatchPlace) -> None:
         call: the row's, whose request is to be submitted. It is not made.
         place: of the row.
 
+    Returns:
+        what they hold, in units of US dollars; 0: none of them counts dollars.
+
     Raises:
         BudgetExceeded, Unpriceable, BudgetStoreFailed: nothing is held, and the row is not to be submitted.
         InvalidInput: the call's metadata does not say whose budget it is.
     """
     reservers = _find_ahead(call)
     if not reservers:
-        return
-    attempt, held = CallAttempt(call, place), list[AheadReserver]()
+        return 0
+    attempt, held, most = CallAttempt(call, place), list[AheadReserver](), 0
     try:
         for reserver in reservers:
-            await reserver.reserve_ahead(attempt)
+            most = max(most, await reserver.reserve_ahead(attempt))
             held.append(reserver)
     except BaseException:
         await call.mode.run_shielded(_release(attempt, held))
         raise
+    return most
 
 
-async def release_ahead(call: Call, place: BatchPlace) -> bool:
-    """Give back what `reserve_ahead` has held for a row. What cannot be given back is logged: it is charged after two days.
+async def release_ahead(call: Call, place: BatchPlace, *, is_paid: bool = False) -> bool:
+    """Give back what `reserve_ahead` has held for a row; ``is_paid``: or book it, since its reply is lost.
+
+    What cannot be given back is logged: it is charged after two days.
 
     It is not wanted where the call is made in this place: whatever its end, it settles.
 
@@ -184,7 +190,7 @@ async def release_ahead(call: Call, place: BatchPlace) -> bool:
         whether there are budgets that hold.
     """
     reservers = _find_ahead(call)
-    await call.mode.run_shielded(_release(CallAttempt(call, place), reservers))
+    await call.mode.run_shielded(_release(CallAttempt(call, place), reservers, is_paid=is_paid))
     return bool(reservers)
 
 
@@ -193,11 +199,11 @@ def _find_ahead(call: Call) -> list[AheadReserver]:
     return [reserver for reserver in reservers if isinstance(reserver, AheadReserver)]
 
 
-async def _release(attempt: CallAttempt, held: Sequence[AheadReserver]) -> None:
+async def _release(attempt: CallAttempt, held: Sequence[AheadReserver], *, is_paid: bool = False) -> None:
     async def release() -> None:
         for reserver in reversed(held):
             try:
-                await reserver.release_ahead(attempt)
+                await reserver.release_ahead(attempt, is_paid=is_paid)
             except Exception as error:
                 _log.warning("what was reserved for the row of %s could not be given back: %r", attempt.model, error)
 

@@ -10,7 +10,8 @@ A run that is killed and started again goes on where it was: no row is lost, non
 - `run`: a bulk run, from its arguments to its report; `route`: how rows are asked; `runner`: its workers.
 - `journal`: the file; `entry`: what it says of a batch at the provider; `replay`: what it says to others.
 - `streak`: rows that failed one after another.
-- `provider`: rows that a provider's batches answer; `chunks`: which go together; `lookup`: is there a batch already?
+- `provider`: rows that a provider's batches answer; `chunks`: which go together;
+  `submission`: a batch on its way; `lookup`: is there a batch already?
 - `results`: what a batch gave; `wire`: a row's way through the chain; `patience`: how long is waited; `cancel`: an end.
 - `report`: what it came to.
 - `progress`: where it shows how far it is.

@@ -26,17 +26,17 @@ class Chunk:
         client: asks its endpoint.
         provider: the provider's name.
         key: hocket's name for the batch.
-        rows: each with the digest of its request, and its line.
+        rows: each with the digest of its request, its line, and what budgets hold for it.
     """
 
     def __init__(self, client: BatchClient, provider: str) -> None:
         self.client = client
         self.provider = provider
         self.key: str = f"hk{secrets.token_hex(6)}"
-        self.rows: list[tuple[NumberedRow, int, bytes]] = []
+        self.rows: list[tuple[NumberedRow, int, bytes, int]] = []
         self._size = 0
 
-    def add(self, one: NumberedRow, taken: RequestTaken) -> bool:
+    def add(self, one: NumberedRow, taken: RequestTaken, held: int) -> bool:
         """Add a row with its request; whether there was room.
 
         Raises:
@@ -50,7 +50,7 @@ class Chunk:
             )
         if len(self.rows) >= api.max_rows or self._size + len(line) > most:
             return False
-        self.rows.append((one, taken.digest, line))
+        self.rows.append((one, taken.digest, line, held))
         self._size += len(line)
         return True
 
@@ -63,8 +63,8 @@ class Chunks:
         self._asked: dict[bytes, str] = {}  # in which batch a request is, by what it asks
         self._equal: dict[str, list[NumberedRow]] = {}  # rows that ask the same as one in that batch
 
-    def add(self, one: NumberedRow, taken: RequestTaken) -> Chunk | None:
-        """Add a row; return a batch that has no room for it, and is full.
+    def add(self, one: NumberedRow, taken: RequestTaken, held: int) -> Chunk | None:
+        """Add a row, for which budgets hold so many units; return a batch that has no room for it, and is full.
 
         Raises:
             InvalidInput: no batch has room for it.
@@ -72,9 +72,9 @@ class Chunks:
         """
         group = _find_group(taken)
         chunk, full = self._open.get(group) or self._begin(group, taken), None
-        if not chunk.add(one, taken):
+        if not chunk.add(one, taken, held):
             chunk, full = self._begin(group, taken), chunk
-            chunk.add(one, taken)
+            chunk.add(one, taken, held)
         if choose_cache(taken.model.cache) is not None:
             self._asked[_name_request(taken)] = chunk.key
             self._equal.setdefault(chunk.key, [])

@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from hocket.messages.content import Fields, FieldsView
 
@@ -29,6 +30,7 @@ class BatchEntry:
         at: when it was written down, in seconds since 1970.
         id: the server's name for it; None: not known, and perhaps there is none.
         sent_at: when the last request was sent that may have made it.
+        held: what budgets held for each row, in units of US dollars; empty: none did.
         waiting: how many of its rows wait for their answer.
     """
 
@@ -40,6 +42,7 @@ class BatchEntry:
     at: float
     id: str | None = None
     sent_at: float = 0.0
+    held: Sequence[int] = ()
     waiting: int = field(init=False)
     _done: bytearray = field(init=False)
 
@@ -64,11 +67,15 @@ class BatchEntry:
             ):
                 raise ValueError("the rows of a batch are not in order")
             numbers.extend(range(first, last + 1))
-        digests, requests = _read_digests(data["digests"]), _read_digests(data["requests"])
+        digests, requests = (_read_numbers(data[name], "I") for name in ("digests", "requests"))
         if not len(digests) == len(requests) == len(numbers):
             raise ValueError("a batch has another number of digests than of rows")
         id = None if data.get("id") is None else str(data["id"])
-        return cls(str(data["batch"]), str(data["provider"]), numbers, digests, requests, float(data["at"]), id)
+        held = _read_numbers(data.get("held", ""), "Q")
+        if held and len(held) != len(numbers):
+            raise ValueError("a batch holds amounts for another number of rows than it has")
+        texts = str(data["batch"]), str(data["provider"])
+        return cls(*texts, numbers, digests, requests, float(data["at"]), id, held=held)
 
     def write(self) -> Fields:
         """Return the first line, or the second, where the server's name is known."""
@@ -79,8 +86,9 @@ class BatchEntry:
             "rows": _join(self.numbers),
             "count": len(self.numbers),
             "at": self.at,
-            "digests": _write_digests(self.digests),
-            "requests": _write_digests(self.requests),
+            "digests": _write_numbers(self.digests, "I"),
+            "requests": _write_numbers(self.requests, "I"),
+            **({"held": _write_numbers(self.held, "Q")} if any(self.held) else {}),
         }
 
     def digest(self, row: int) -> int | None:
@@ -91,6 +99,10 @@ class BatchEntry:
     def find_request(self, row: int) -> int:
         """Return the digest of what was submitted for a row, which is one of its own."""
         return self.requests[bisect_left(self.numbers, row)]
+
+    def find_held(self, row: int) -> int:
+        """Return what budgets held for a row, which is one of its own, in units of US dollars."""
+        return self.held[bisect_left(self.numbers, row)] if self.held else 0
 
     def finish(self, row: int) -> None:
         """Note that a row has its line."""
@@ -118,20 +130,20 @@ def is_batch_line(data: FieldsView) -> bool:
         if "batch" not in data:
             return isinstance(data["reservations"], str)
         if "end" in data or "sent_at" in data:
-            return isinstance(data["batch"], str) and float(data.get("sent_at", 0)) >= 0
+            return isinstance(data["batch"], str) and min(float(data.get("sent_at", 0)), int(data.get("lost", 0))) >= 0
         return bool(BatchEntry.read(data).numbers)
     except (KeyError, TypeError, ValueError):
         return False
 
 
-def _read_digests(text: str) -> "array[int]":
-    digests = array("I")
-    digests.frombytes(base64.b64decode(text))
-    return digests
+def _read_numbers(text: str, kind: Literal["I", "Q"]) -> "array[int]":
+    numbers = array(kind)
+    numbers.frombytes(base64.b64decode(text))
+    return numbers
 
 
-def _write_digests(digests: Iterable[int]) -> str:
-    return base64.b64encode(array("I", digests).tobytes()).decode()
+def _write_numbers(numbers: Iterable[int], kind: Literal["I", "Q"]) -> str:
+    return base64.b64encode(array(kind, numbers).tobytes()).decode()
 
 
 def _join(numbers: Iterable[int]) -> list[list[int]]:

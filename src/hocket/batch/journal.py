@@ -220,7 +220,8 @@ class BatchJournal:
         Args:
             entry: the batch.
             word: what became of it.
-            more: ``tried``, if it counts as one that the rows were in which it has left open.
+            more: ``tried``, if it counts as one that the rows were in which it has left open; ``lost``: units of US dollars
+                that budgets have booked for rows whose answers are lost.
         """
         self._add_batch_line({"batch": entry.key, "end": word, **more})
 

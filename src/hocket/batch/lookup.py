@@ -12,11 +12,11 @@ from hocket._runtime import clock
 from hocket.batch.entry import BatchEntry
 from hocket.batch.journal import BatchJournal
 from hocket.batch.patience import Patience, may_pass
-from hocket.errors import LLMError
+from hocket.errors import LLMError, Unsupported
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
-__all__ = ["find_batch", "is_refused"]
+__all__ = ["explain_refusal", "find_batch", "is_refused"]
 
 T = TypeVar("T")
 
@@ -124,4 +124,13 @@ def is_refused(error: LLMError) -> bool:
     """Whether a provider has certainly not taken what it was sent."""
     return not error.was_sent or (
         error.status is not None and 400 <= error.status < 500 and error.status not in (408, 409, 429)
+    )
+
+
+def explain_refusal(error: LLMError) -> LLMError:
+    """Return the error of a batch that a provider has refused, which says it where there are none."""
+    if error.status not in (404, 405):
+        return error
+    return Unsupported(
+        f"the server knows no batches ({error}); leave via out: rows are then asked live", provider=error.provider
     )

@@ -8,8 +8,7 @@ another one.
 
 import contextlib
 import logging
-import random
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -23,37 +22,24 @@ from hocket._runtime.mode import ASYNC
 from hocket.batch.chunks import Chunk, Chunks
 from hocket.batch.entry import BatchEntry
 from hocket.batch.errors import BatchExpired, BatchFailed, BatchPending, ResumeMismatch
-from hocket.batch.lookup import find_batch, is_refused
-from hocket.batch.patience import NotNow, Patience, may_pass
+from hocket.batch.lookup import explain_refusal, find_batch, is_refused
+from hocket.batch.patience import NotNow, Patience
 from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader
 from hocket.batch.route import Route, find_client
 from hocket.batch.runner import BatchRun
+from hocket.batch.submission import Submission, wait_for_end
 from hocket.batch.wire import GivingWire, RequestTaken, TakingWire, run_row, take_request
-from hocket.errors import BudgetError, InvalidInput, LLMError, Unsupported
+from hocket.errors import BudgetError, BudgetExceeded, InvalidInput, LLMError
 from hocket.http.request import HTTPReply
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
 __all__ = ["ProviderBatches"]
 
-FIRST_POLL, GROWTH, LAST_POLL = 1.0, 1.5, 60.0
-"""Seconds between two looks at a batch, and how they grow."""
-
 FULL_PAUSE = 300.0
 """Seconds until a batch is submitted again that a provider had no room for."""
 
 _log = logging.getLogger("hocket.batch")
-
-
-class _Submission:
-    """A batch, and those of its rows that wait for their answers."""
-
-    def __init__(self, entry: BatchEntry, client: BatchClient | None = None, rows: Iterable[NumberedRow] = ()) -> None:
-        self.entry = entry
-        self.client = client
-        self.rows = {one.number: one for one in rows}
-        self.is_begun = client is not None
-        self.is_whole = True  # whether all rows that wait were given to this run
 
 
 class ProviderBatches:
@@ -74,7 +60,7 @@ class ProviderBatches:
         self._journal = run.journal
         self._patience = Patience(route.wait, run.stopping)
         self._chunks = Chunks()
-        self._earlier = {key: _Submission(entry) for key, entry in run.journal.batches.items()}
+        self._earlier = {key: Submission(entry) for key, entry in run.journal.batches.items()}
         self._turn = anyio.Lock()  # what is filled, and then submitted, is in memory: one batch of a kind at a time
         self._room = anyio.Event()
         self._has_all_rows = False
@@ -123,7 +109,7 @@ class ProviderBatches:
         await self._guard(self._submit_all)
         if self._run.stopping.is_set():
             for chunk in self._chunks.take_all():
-                await self._give_back_all(one for one, _, _ in chunk.rows)
+                await self._give_back_all(one for one, *_ in chunk.rows)
 
     def finish(self) -> None:
         """Say in the report what is still under way."""
@@ -173,16 +159,30 @@ class ProviderBatches:
         if self._chunks.set_aside(one, taken):
             return
         try:
-            await reserve_ahead(taken.call, self._place(one.number))
+            held = await self._reserve(one, taken)
             async with self._turn:
                 is_set_aside = self._chunks.set_aside(one, taken)  # an equal row may have come meanwhile
-                full = None if is_set_aside else self._chunks.add(one, taken)
+                full = None if is_set_aside else self._chunks.add(one, taken, held)
                 if full is not None:
                     await self._submit(full)
         except (BudgetError, InvalidInput) as error:
             return await self._fail(one, error)
         if is_set_aside:
             await self._give_back(one)
+
+    async def _reserve(self, one: NumberedRow, taken: RequestTaken) -> int:
+        """Have budgets hold what a row may come to, after what they hold for batches that have ended by now is settled."""
+        unread = [
+            earlier for earlier in self._earlier.values() if earlier.is_begun and not earlier.is_looked_at.is_set()
+        ]
+        try:
+            return await reserve_ahead(taken.call, self._place(one.number))
+        except BudgetExceeded:
+            if not unread:
+                raise
+        for earlier in unread:
+            await earlier.is_looked_at.wait()
+        return await reserve_ahead(taken.call, self._place(one.number))
 
     async def _submit_all(self) -> None:
         async with self._turn:
@@ -192,16 +192,16 @@ class ProviderBatches:
     async def _submit(self, chunk: Chunk) -> None:
         """Write a batch down and submit it."""
         chunk.rows.sort(key=lambda one: one[0].number)
-        rows, requests, lines = ([*column] for column in zip(*chunk.rows, strict=True))
+        rows, requests, lines, held = ([*column] for column in zip(*chunk.rows, strict=True))
         chunk.rows.clear()
         numbers, digests = [one.number for one in rows], [one.digest for one in rows]
-        entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, requests, clock.current().time())
+        entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, requests, clock.current().time(), held=held)
         await ASYNC.call_sync(self._journal.begin_batch, entry)
-        submission = _Submission(entry, chunk.client, rows)
+        submission = Submission(entry, chunk.client, rows)
         state = await self._create(submission, chunk.client, lines)
         self._waiting.start_soon(self._guard, self._follow, submission, chunk.client, state)
 
-    async def _create(self, submission: _Submission, client: BatchClient, lines: list[bytes]) -> BatchState:
+    async def _create(self, submission: Submission, client: BatchClient, lines: list[bytes]) -> BatchState:
         """Return the state of a batch that is there now: made, or found where it is not known whether one was made."""
         entry, tries = submission.entry, 0
         while True:
@@ -216,7 +216,7 @@ class ProviderBatches:
                 if not is_full and is_refused(error):
                     await self._end(submission, "refused")
                     await self._give_back_all(submission.rows.values(), entry)
-                    raise _explain_refusal(error, client) from error
+                    raise explain_refusal(error) from error
                 tries += not is_full
                 if tries > MOST_TRIES:
                     raise
@@ -234,11 +234,17 @@ class ProviderBatches:
 
     # -- from a batch to its rows
 
-    def _follow_earlier(self, earlier: _Submission) -> None:
+    def _follow_earlier(self, earlier: Submission) -> None:
         earlier.is_begun, earlier.is_whole = True, len(earlier.rows) == earlier.entry.waiting
-        self._waiting.start_soon(self._guard, self._find_earlier, earlier)
+        self._waiting.start_soon(self._look_at, earlier)
 
-    async def _find_earlier(self, earlier: _Submission) -> None:
+    async def _look_at(self, earlier: Submission) -> None:
+        try:
+            await self._guard(self._find_earlier, earlier)
+        finally:
+            earlier.is_looked_at.set()
+
+    async def _find_earlier(self, earlier: Submission) -> None:
         """Follow a batch of an earlier run, if it was made; else its rows are open."""
         entry = earlier.entry
         client = find_client(self._run.model, entry.provider)
@@ -256,10 +262,10 @@ class ProviderBatches:
             await ASYNC.call_sync(self._journal.name_batch, entry, state.id)
         await self._follow(earlier, client, state)
 
-    async def _follow(self, submission: _Submission, client: BatchClient, state: BatchState | None) -> None:
+    async def _follow(self, submission: Submission, client: BatchClient, state: BatchState | None) -> None:
         """Wait for the end of a batch, read what it has, and ask again for the rest."""
         entry = submission.entry
-        state = await self._wait(entry, client, state)
+        state = await wait_for_end(submission, client, state, self._patience)
         if state is not None and state.state == "failed":
             await self._end(submission, state.word or "failed")
             if state.word not in client.api.full_words:
@@ -274,36 +280,27 @@ class ProviderBatches:
                 if self._run.stopping.is_set():
                     raise
             return await self._ask_again(submission.rows.values(), entry, is_try=False)
-        rest = list(submission.rows.values()) if state is None else await self._collect(submission, client, state)
+        rest = lost = [*submission.rows.values()]
+        if state is not None:
+            rest, lost = await self._collect(submission, client, state)
         if self._run.stopping.is_set():
             return
-        await self._end(submission, "gone" if state is None else state.word or "ended", tried=True)
+        await self._give_back_all(lost, entry, is_paid=True)
+        sum_lost = sum(entry.find_held(one.number) for one in lost)
+        await self._end(
+            submission,
+            "gone" if state is None else state.word or "ended",
+            tried=True,
+            **({"lost": sum_lost} if sum_lost else {}),
+        )
+        submission.is_looked_at.set()
         await self._ask_again(rest, entry)
         await self._ask_again(self._chunks.release(entry.key), entry, is_try=False)
 
-    async def _wait(self, entry: BatchEntry, client: BatchClient, state: BatchState | None) -> BatchState | None:
-        """Return the last state of a batch; None: its provider knows it no more."""
-        pause = FIRST_POLL
-        while True:
-            if state is not None:
-                if state.state != "running":
-                    return state
-                await self._patience.pause(pause * random.uniform(0.8, 1.2))
-                pause = min(pause * GROWTH, LAST_POLL)
-            try:
-                state = await client.get(str(entry.id))
-            except LLMError as error:
-                if error.status == 404:
-                    _log.warning("the batch %s is gone; its rows are asked again, and may have been paid", entry.id)
-                    return None
-                if not may_pass(error):
-                    raise
-                _log.warning("the batch %s cannot be asked for, and is later: %s", entry.id, error)
-                await self._patience.pause(pause)
-                pause = min(pause * GROWTH, LAST_POLL)
-
-    async def _collect(self, submission: _Submission, client: BatchClient, state: BatchState) -> Sequence[NumberedRow]:
-        """Read the results of a batch; return the rows that it left open."""
+    async def _collect(
+        self, submission: Submission, client: BatchClient, state: BatchState
+    ) -> tuple[list[NumberedRow], list[NumberedRow]]:
+        """Read the results of a batch; return the rows that it left open, and which of these have lost their answers."""
         entry, is_live = submission.entry, self._route.retry_via == "live"
 
         def make_wire(number: int, reply: HTTPReply) -> tuple[GivingWire, int]:
@@ -313,7 +310,7 @@ class ProviderBatches:
             return GivingWire(reply, digest, place, is_live=is_live, is_last=is_last), tries
 
         reader = ResultReader(self._run, entry, client, submission.rows, make_wire, self._patience, self._places)
-        return await reader.read(state)
+        return await reader.read(state), reader.lost
 
     async def _ask_again(self, rows: Iterable[NumberedRow], entry: BatchEntry, *, is_try: bool = True) -> None:
         """Ask for rows that a batch left open, where they are asked again; ``is_try``: whether they have been asked."""
@@ -349,25 +346,27 @@ class ProviderBatches:
 
         await self._run.ask(*one, fail)
 
-    async def _give_back_all(self, rows: Iterable[NumberedRow], entry: BatchEntry | None = None) -> None:
-        """Give back what budgets hold for the rows of a batch that is none, since the run ends."""
+    async def _give_back_all(
+        self, rows: Iterable[NumberedRow], entry: BatchEntry | None = None, is_paid: bool = False
+    ) -> None:
+        """Give back what budgets hold for the rows of a batch that is none, or book it, where the answers are lost."""
         left = iter(rows)
-        if (first := next(left, None)) is None or not await self._give_back(first, entry):
+        if (first := next(left, None)) is None or not await self._give_back(first, entry, is_paid):
             return
         while part := [*islice(left, 100)]:
             async with anyio.create_task_group() as giving:
                 for one in part:
-                    giving.start_soon(self._give_back, one, entry)
+                    giving.start_soon(self._give_back, one, entry, is_paid)
 
-    async def _give_back(self, one: NumberedRow, entry: BatchEntry | None = None) -> bool:
-        """Give back what budgets hold for a row that will be in no further batch; ``entry``: of the one that it was in.
+    async def _give_back(self, one: NumberedRow, entry: BatchEntry | None = None, is_paid: bool = False) -> bool:
+        """Give back what budgets hold for a row, or book it; ``entry``: of the batch that it was in.
 
         Returns:
             whether there are budgets that hold.
         """
         with contextlib.suppress(Exception):
             if (taken := await take_request(self._run.model, self._run.shape.read_input(one.row))) is not None:
-                return await release_ahead(taken.call, self._place(one.number, entry))
+                return await release_ahead(taken.call, self._place(one.number, entry), is_paid=is_paid)
         return False
 
     # -- what all share
@@ -379,7 +378,7 @@ class ProviderBatches:
             BatchPlace("", row_id, clock.current().time()) if entry is None else BatchPlace(entry.key, row_id, entry.at)
         )
 
-    async def _end(self, submission: _Submission, word: str, **more: Any) -> None:
+    async def _end(self, submission: Submission, word: str, **more: Any) -> None:
         """Write down the end of a batch, after the lines of its rows. One whose rows were not all given stays open."""
         if submission.is_whole:
             await ASYNC.call_sync(lambda: self._journal.end_batch(submission.entry, word, **more))
@@ -389,11 +388,3 @@ class ProviderBatches:
     async def _wait_for_room(self) -> None:
         """Wait until a batch of this run has ended, or for five minutes."""
         await self._patience.pause(FULL_PAUSE, self._room)
-
-
-def _explain_refusal(error: LLMError, client: BatchClient) -> LLMError:
-    if error.status not in (404, 405):
-        return error
-    return Unsupported(
-        f"the server knows no batches ({error}); leave via out: rows are then asked live", provider=error.provider
-    )

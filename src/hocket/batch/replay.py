@@ -1,45 +1,108 @@
-"""What the file of a bulk run says, for those who do not write it: which batches are under way.
+"""What the file of a bulk run says, for those who do not write it: what it has cost, and which batches are under way.
 
 The file is read without its lock, so it may be written meanwhile.
 """
 
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
+from hocket._metering.batch_row import BatchPlace
+from hocket._runtime import clock
+from hocket._runtime.mode import ASYNC
 from hocket.batch.entry import BatchEntry
-from hocket.batch.journal import HEADER, read_lines
+from hocket.batch.journal import HEADER, LineData, read_cost, read_lines
 from hocket.errors import InvalidInput
+from hocket.prices.money import to_units, to_usd
 
-__all__ = ["read_open_batches"]
+if TYPE_CHECKING:
+    from hocket.budgets import Budget
+
+__all__ = ["FileState", "book_files", "read_file_state", "read_open_batches"]
 
 
-def read_open_batches(path: str | os.PathLike[str]) -> list[BatchEntry]:
-    """Return the batches of a file that have not come to their end.
+@dataclass
+class FileState:
+    """What a file says.
+
+    Attributes:
+        batches: that have not come to their end, by their keys.
+        reservations: the name by which budgets know its rows; "": they hold nothing for any.
+        spent: US dollars that all its lines came to, those of other models too, as far as it is known; and what was held for
+            rows whose answers are lost.
+    """
+
+    batches: dict[str, BatchEntry] = field(default_factory=dict[str, BatchEntry])
+    reservations: str = ""
+    spent: Decimal = Decimal(0)
+
+    def add(self, data: LineData) -> None:
+        """Add a line."""
+        if HEADER in data:
+            self.batches.clear()  # another model's
+        elif "row" in data:
+            self.spent += read_cost(data) or 0
+            self._finish([data["row"]])
+        elif "reservations" in data:
+            self.reservations = data["reservations"]
+        elif "end" in data:
+            self.batches.pop(data["batch"], None)
+            self.spent += to_usd(data.get("lost", 0))
+        elif "sent_at" not in data:
+            entry = BatchEntry.read(data)
+            known = self.batches.get(entry.key)
+            if known is None:
+                self._finish(entry.numbers)  # a row is in the last one alone
+                known = self.batches[entry.key] = entry
+            known.id = entry.id
+
+    def _finish(self, rows: Iterable[int]) -> None:
+        for entry in self.batches.values():
+            for row in rows:
+                entry.finish(row)
+
+
+def read_file_state(path: str | os.PathLike[str]) -> FileState:
+    """Return what a file says.
 
     Raises:
         InvalidInput: it is no file of a batch.
         OSError: it cannot be read.
     """
-    batches: dict[str, BatchEntry] = {}
-    is_ours = False
+    state, is_ours = FileState(), False
     for data in read_lines(path):
-        if data is None or "sent_at" in data or "reservations" in data:
-            continue
-        if HEADER in data:
-            batches.clear()  # another model's
-            is_ours = True
-        elif "row" in data:
-            for entry in batches.values():
-                entry.finish(data["row"])
-        elif "end" in data:
-            batches.pop(data["batch"], None)
-        elif data["batch"] in batches:
-            batches[data["batch"]].id = BatchEntry.read(data).id
-        else:
-            entry = BatchEntry.read(data)
-            for older in batches.values():  # a row is in the last one alone
-                for row in entry.numbers:
-                    older.finish(row)
-            batches[entry.key] = entry
+        is_ours = is_ours or (data is not None and HEADER in data)
+        if data is not None and is_ours:
+            state.add(data)
     if not is_ours:
         raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
-    return [*batches.values()]
+    return state
+
+
+def read_open_batches(path: str | os.PathLike[str]) -> list[BatchEntry]:
+    """Return the batches of a file that have not come to their end. See `read_file_state`."""
+    return [*read_file_state(path).batches.values()]
+
+
+async def book_files(budget: "Budget", *paths: str | os.PathLike[str]) -> None:
+    """Book under a new budget in memory what files have spent, and hold what earlier processes held for their batches.
+
+    Both also beyond its limit. A file that is not there, or none of a batch, has spent nothing.
+    """
+    from hocket.budgets.account import BATCH_LEASE, Amounts
+
+    books = budget.bookkeeper
+    for path in paths:
+        try:
+            state = await ASYNC.call_sync(read_file_state, path)
+        except (OSError, InvalidInput):  # the run says it, if it matters
+            continue
+        spent = await books.hold(ASYNC, None, Amounts(to_units(state.spent)), is_forced=True)
+        await books.book(ASYNC, spent, spent.amounts)
+        for entry in state.batches.values():
+            for row in entry.list_waiting():
+                place = BatchPlace(entry.key, f"{state.reservations}-{row}", clock.current().time())
+                id, held = books.find_row(None, place).id, Amounts(entry.find_held(row))
+                await books.hold(ASYNC, None, held, id=id, lease=BATCH_LEASE, is_forced=True)

@@ -47,6 +47,7 @@ class ResultReader:
 
     Attributes:
         rest: rows that the batch left open.
+        lost: those of them that the provider has answered, and whose answers are not in its results.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class ResultReader:
         places: anyio.Semaphore,
     ) -> None:
         self.rest: list[NumberedRow] = []
+        self.lost: list[NumberedRow] = []
         self._run = run
         self._entry = entry
         self._client = client
@@ -87,10 +89,10 @@ class ResultReader:
             if count - len(self._left) + len(self._unreached) >= min(state.done, count):
                 break
         else:
-            missing = len(self._left) - len(self._unreached)
+            self.lost = [one for number, one in self._left.items() if number not in self._unreached]
             _log.warning(
-                "%d rows of the batch %s are not in its results; they are asked again, and may have been paid",
-                missing,
+                "%d rows of the batch %s are not in its results; they are asked again, and budgets count them as paid",
+                len(self.lost),
                 self._entry.id,
             )
         return [*self.rest, *self._left.values()]

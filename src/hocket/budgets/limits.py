@@ -97,7 +97,7 @@ def explain_excess(budget: str, answer: InquiryResult, want: Amounts, period: Pe
     )
     return BudgetExceeded(
         f"the budget {budget} is {shown[0]} {kind}, of which {shown[1]} are spent and {shown[2]} reserved by calls in "
-        f"flight; this request may come to {shown[3]}{again}",
+        f"flight and rows of batches; this request may come to {shown[3]}{again}",
         limit=most,
         spent=spent,
         reserved=reserved,

@@ -42,20 +42,22 @@ class BudgetReserver:
         want = await self.bound(attempt, price)
         return _HeldAttempt(self, attempt, price, await bookkeeper.hold(attempt.mode, key, want))
 
-    async def reserve_ahead(self, attempt: Attempt) -> None:
-        """Hold what a row of a batch may come to at most, for two days at least. See `reserve`."""
+    async def reserve_ahead(self, attempt: Attempt) -> int:
+        """Hold what a row of a batch may come to at most, for two days at least, and return the dollars. See `reserve`."""
         want = await self.bound(attempt, await self._find_price(attempt))
         await self.budget.bookkeeper.hold_row(attempt.mode, self._find_key(attempt), want, _find_place(attempt))
+        return want.usd
 
-    async def release_ahead(self, attempt: Attempt) -> None:
-        """Give back what is held for a row of a batch.
+    async def release_ahead(self, attempt: Attempt, *, is_paid: bool = False) -> None:
+        """Give back what is held for a row of a batch; ``is_paid``: or book the most that it may have come to.
 
         Raises:
             BudgetStoreFailed: the store charges it after the lease.
         """
         bookkeeper = self.budget.bookkeeper
         hold = bookkeeper.find_row(self._find_key(attempt), _find_place(attempt))
-        await bookkeeper.book_row(attempt.mode, hold, Amounts())
+        most = await self.bound(attempt, await self._find_price(attempt)) if is_paid else Amounts()
+        await bookkeeper.book_row(attempt.mode, hold, most)
 
     def _find_key(self, attempt: Attempt) -> object:
         by = self.budget.bookkeeper.by
