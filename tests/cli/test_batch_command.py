@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from hocket._databases.file_lock import try_lock_file
 from hocket.batch import read_batch
 from hocket.language_models import FakeListChatModel
 from hocket.ledger import JSONLLedger, SQLiteLedger
@@ -354,6 +355,36 @@ def test_batches_are_cancelled(hocket: Run, rows: Path, out: Path) -> None:
         assert "1 batches are asked to end" in done.stderr
         assert server.batches.submitted[0].state == "cancelled"
         assert hocket(*by_batch(rows, out, server, "--retry-via", "live")).returncode == 0
+
+
+def test_a_budget_is_of_the_file_in_all_runs(hocket: Run, tmp_path: Path) -> None:
+    """The same command by cron never passes it: what the file's lines have spent and hold counts."""
+    rows, out = tmp_path / "many.jsonl", tmp_path / "out.jsonl"
+    rows.write_text("".join(f'"row {number}"\n' for number in range(30)))
+    usage = {"prompt_tokens": 10, "completion_tokens": 100, "total_tokens": 110}
+    with serve(OpenAIFormat(), lambda request: Reply("Yes.", usage=usage)) as server:
+        server.batches.plan = BatchPlan(seconds=3600)
+        words = ("--wait", "0", "--max-tokens", "100", "--price", "4,20", "--budget", "0.01")  # a row comes to 0.00102
+        submitted = list[int]()
+        for run in range(4):
+            done = hocket(*by_batch(rows, out, server, *words))
+            assert done.returncode == 6, done.stderr
+            assert "held nothing any more" not in done.stderr
+            submitted.append(sum(len(batch.rows) for batch in server.batches.submitted))
+            if run == 1:
+                server.batches.submitted[0].plan = BatchPlan()
+    assert 0 < submitted[0] == submitted[1] <= submitted[-1] <= 9
+    assert sum(row.cost or 0 for row in read_batch(out)) <= Decimal("0.01")
+
+
+def test_a_file_that_is_busy_or_of_another_model_has_a_code_of_its_own(hocket: Run, rows: Path, out: Path) -> None:
+    with serve(OpenAIFormat(), lambda request: Reply("Yes.")) as server:
+        assert hocket(*by_batch(rows, out, server)).returncode == 0
+        done = hocket(*by_batch(rows, out, server, "--max-tokens", "7"))
+        assert (done.returncode, done.stdout) == (11, "") and "another model, server, prompt" in done.stderr
+        with out.open("r+b") as file:
+            assert try_lock_file(file.fileno())
+            assert hocket(*by_batch(rows, out, server)).returncode == 10
 
 
 def test_odd_words_about_batches_are_refused(hocket: Run, rows: Path, out: Path) -> None:

@@ -177,7 +177,7 @@ def test_models(inside: Inside, cases: Path, tmp_path: Path) -> None:
         assert 1 <= len(asked) < 80
         assert asked[0] == [{"role": "system", "content": "Shout."}, {"role": "user", "content": "q0"}]
         done = inside(*named, *out, "--system", "Whisper.")
-        assert done.returncode == 2 and "holds the answers of another model" in done.stderr
+        assert done.returncode == 11 and "holds the answers of another model" in done.stderr
         done = inside(*named, *out, "--system", "Shout.")
         assert (done.returncode, len(asked)) == (0, 80)
 
@@ -190,6 +190,7 @@ def test_batches_that_are_under_way(inside: Inside, cases: Path, tmp_path: Path)
         command = ("eval", "run", str(cases), "--out", str(tmp_path / "out.jsonl"), *model)
         done = inside(*command, "--wait", "0")
         assert done.returncode == 8 and done.stderr.endswith("provider: the same command collects them\n"), done.stderr
+        assert "stopped by BatchPending" in done.stdout and "cancel_batch" not in done.stdout
         server.batches.submitted[0].plan = BatchPlan()
         done = inside(*command)
         assert (done.returncode, len(server.batches.submitted)) == (0, 1) and "2.5%" in done.stdout, done.stderr
@@ -206,7 +207,7 @@ def test_a_file_of_other_answers(evaluate: Inside, tmp_path: Path) -> None:
             "give the cases, --repeats and --baseline of the first run, or take another file",
         ),
     ):
-        done = evaluate(target, "new.jsonl", *words, code=2)
+        done = evaluate(target, "new.jsonl", *words, code=11)
         assert done.stderr.endswith(f"{text}\n"), done.stderr
 
 

@@ -148,8 +148,8 @@ class BatchJournal:
             return True
         if self._policy == "raise":
             raise ResumeMismatch(
-                f"{self.path} holds the answers of another model, prompt or schema, or of one with other options; take "
-                'another file, or on_mismatch="redo" to ask again. Do its answers still hold? Then '
+                f"{self.path} holds the answers of another model, server, prompt or schema, or of one with other options; "
+                'take another file, or on_mismatch="redo" to ask again. Do its answers still hold? Then '
                 f"version={header.get('fingerprint')!r} goes on"
             )
         self._reset()

@@ -51,10 +51,10 @@ def configure(parser: OneLineParser) -> None:
     add_model_options(parser)
     add_schema_option(parser)
     parser.declare("--max-concurrency N", "rows asked for at once (default: 100)", type=parse_count, default=100)
-    parser.declare("--budget USD", "stop before more than this is spent: 5, 0.50")
+    parser.declare("--budget USD", "stop before more than this is spent, in all runs on FILE: 5, 0.50")
     parser.declare(
         "--price IN,OUT",
-        "what the model costs, in US dollars a million tokens of input, and of output: 1.25,10",
+        "what the model costs live, half by batch, in US dollars a million tokens of input, and of output: 1.25,10",
         type=parse_price,
     )
     parser.declare(
@@ -91,8 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from hocket._runtime.portal import run_in_portal
     from hocket.batch.fingerprint import make_fingerprint
+    from hocket.batch.replay import book_files
     from hocket.batch.run import arun_batch
-    from hocket.budgets import spending
+    from hocket.budgets import Budget
+    from hocket.budgets.block import hold_everywhere
     from hocket.cli.batch_rows import InputFile
     from hocket.cli.choice import open_first_model
     from hocket.cli.schemas import parse_schema
@@ -102,10 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     schema = None if arguments.schema is None else parse_schema(arguments.schema)
     rows = InputFile(arguments.rows, arguments.system)
     rows.check()
-    limit = spending(usd=arguments.budget) if arguments.budget is not None else contextlib.nullcontext()
+    budget = None if arguments.budget is None else Budget(usd=arguments.budget, name="--budget")
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
     if arguments.price is not None:
-        set_prices({"*": Price(*arguments.price)})  # one model is asked, whatever its name is
+        # One model is asked, whatever its name is.
+        set_prices({"*": Price(*arguments.price, batch=Price(*arguments.price).halve())})
     version = make_fingerprint(model) + ("" if schema is None else f" {json.dumps(schema, sort_keys=True)}")
     if arguments.cancel:
         return _cancel(rows.prepare(model, schema), arguments.out)
@@ -114,7 +117,9 @@ def run(arguments: argparse.Namespace) -> int:
     via: Via = arguments.via or "live"
 
     async def ask() -> "BatchReport":
-        with limit:
+        if budget is not None:
+            await book_files(budget, arguments.out)
+        with hold_everywhere(budget) if budget is not None else contextlib.nullcontext():
             return await arun_batch(
                 rows.prepare(model, schema),
                 _until(stop, rows.read()),

@@ -26,6 +26,7 @@ from hocket.errors import (
 )
 
 __all__ = [
+    "BUSY",
     "COMMAND_CODES",
     "EXIT_CODES",
     "FAILED",
@@ -33,6 +34,7 @@ __all__ = [
     "LIMITED",
     "MISUSED",
     "OTHER_CODES",
+    "OTHER_FILE",
     "PAUSED",
     "PIPE_CLOSED",
     "WORSE",
@@ -69,6 +71,12 @@ PAUSED = 8
 WORSE = 9
 """Exit code: an evaluation is certainly worse than before, or a rate is certainly too low."""
 
+BUSY = 10
+"""Exit code: another run writes to the file."""
+
+OTHER_FILE = 11
+"""Exit code: the file is of another model, or of other rows."""
+
 INTERRUPTED = 128 + 2
 """Exit code after Ctrl-C (SIGINT), the shell's own."""
 
@@ -86,6 +94,8 @@ EXIT_CODES = {
     TRUNCATED: "the answer broke off before its end",
     PAUSED: "a call of a tool waits for approval; `hocket agent --resume --decide ID=approve` goes on",
     WORSE: "an evaluation is certainly worse than before, or a rate is certainly too low",
+    BUSY: "another run writes to the file",
+    OTHER_FILE: "the file is of another model, or of other rows",
     INTERRUPTED: "Ctrl-C",
     PIPE_CLOSED: "nobody reads the output",
 }
@@ -94,7 +104,7 @@ EXIT_CODES = {
 OTHER_CODES = {0: "done", **{code: EXIT_CODES[code] for code in (FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED)}}
 """Those of a command that asks no model."""
 
-_AGENT_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code != WORSE}
+_AGENT_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code not in (WORSE, BUSY, OTHER_FILE)}
 
 _ASKING_CODES = {code: meaning for code, meaning in _AGENT_CODES.items() if code != PAUSED}
 
@@ -104,7 +114,7 @@ COMMAND_CODES = {
     "agent": _AGENT_CODES,
     "ask": _ASKING_CODES,
     "batch": {
-        **_AGENT_CODES,
+        **{code: meaning for code, meaning in EXIT_CODES.items() if code != WORSE},
         0: "all rows are answered",
         FAILED: "a row failed, or the run for another reason",
         PAUSED: "batches are under way; the same command collects them, and with --cancel ends them",
@@ -116,7 +126,7 @@ COMMAND_CODES = {
         **EXIT_CODES,
         0: "nothing is certainly worse, nor any rate certainly too low; with --strict: certainly not",
         PAUSED: "batches are under way; the same command collects them",
-        WORSE: "certainly worse, or a rate is, or unknown; with --strict also if nothing is certain, or cases are missing",
+        WORSE: "certainly worse, or a rate is, or unknown, or there is no score; with --strict also if nothing is certain, or cases are missing",
     },
     "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
     "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},
@@ -190,9 +200,13 @@ def exit_code(error: BaseException) -> int:
     """Return the exit code of an error, by `EXIT_CODES`."""
     from pydantic import ValidationError
 
-    from hocket.batch.errors import TooManyFailures
+    from hocket.batch.errors import BatchBusy, ResumeMismatch, TooManyFailures
 
     match error:
+        case BatchBusy():
+            return BUSY
+        case ResumeMismatch():
+            return OTHER_FILE
         case TooManyFailures(__cause__=Exception() as last):
             return exit_code(last)
         case AuthenticationError() | QuotaExceeded():

@@ -66,10 +66,10 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("--baseline OLD", "an earlier run: compare with it, and stop as soon as the verdict is certain")
     parser.declare("--at-least METRIC=RATE ...", "exit with 9 if this is certainly not reached", type=_parse_rate)
     add_verdict_options(parser)
-    parser.declare("--budget USD", "stop before more than this is spent: 5, 0.50")
+    parser.declare("--budget USD", "stop before more than this is spent, in all runs on FILE: 5, 0.50")
     parser.declare(
         "--price IN,OUT",
-        "what the model costs, in US dollars a million tokens of input, and of output: 1.25,10",
+        "what the model costs live, half by batch, in US dollars a million tokens of input, and of output: 1.25,10",
         type=parse_price,
     )
     parser.declare("--max-concurrency N", "cases asked for at once (default: 100)", type=parse_count, default=100)
@@ -89,20 +89,24 @@ def run(arguments: argparse.Namespace) -> int:
         HocketError: an argument is wrong, a line is no case, or what the target raises that all cases would meet.
     """
     from hocket._runtime.portal import run_in_portal
-    from hocket.batch import ResumeMismatch
-    from hocket.budgets import spending
+    from hocket.batch.replay import book_files
+    from hocket.budgets import Budget
+    from hocket.budgets.block import hold_everywhere
     from hocket.evaluation import aevaluate
+    from hocket.evaluation.scores import find_scores_path
 
     require_writable("--out", arguments.out)
     check_page(arguments)
     cases = _read_cases(arguments.cases)
-    limit = spending(usd=arguments.budget) if arguments.budget is not None else contextlib.nullcontext()
+    budget = None if arguments.budget is None else Budget(usd=arguments.budget, name="--budget")
     scorers = _load_scorers(arguments)
     target = _open_target(arguments)
     line = ProgressLine(len(cases) * arguments.repeats)
 
     async def ask() -> "EvalReport":
-        with limit:
+        if budget is not None:
+            await book_files(budget, arguments.out, find_scores_path(arguments.out))
+        with hold_everywhere(budget) if budget is not None else contextlib.nullcontext():
             return await aevaluate(
                 target,
                 cases,
@@ -120,8 +124,6 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with keep_line_open(line.end_row):
             report = run_in_portal(ask)
-    except ResumeMismatch as error:
-        raise InvalidInput(str(error)) from error
     except KeyboardInterrupt:
         note_pending(arguments.out, can_cancel=False)
         raise
@@ -134,6 +136,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _find_faults(report: "EvalReport", arguments: argparse.Namespace) -> list[str]:
     faults = find_low_rates(report.metrics, dict(arguments.at_least), is_strict=arguments.strict)
+    if not report.metrics:
+        faults.append("no answer has a score, so nothing was measured")
     if report.comparison is not None:
         faults += find_faults(report.comparison, is_strict=arguments.strict)
     if arguments.strict and (report.missing or report.unscored):
@@ -200,7 +204,9 @@ def _open_target(arguments: argparse.Namespace) -> Target:
     opened = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments))
     if arguments.price is not None:
         # With a judge two models are asked, and the price is of one.
-        set_prices({opened.name if arguments.judge else "*": Price(*arguments.price)})
+        set_prices(
+            {opened.name if arguments.judge else "*": Price(*arguments.price, batch=Price(*arguments.price).halve())}
+        )
     return opened.model if arguments.system is None else _begin_with(arguments.system, opened.model)
 
 

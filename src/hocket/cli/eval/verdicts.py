@@ -61,7 +61,7 @@ def print_result(subject: "EvalReport | EvalComparison", arguments: argparse.Nam
     if arguments.json:
         print_lines([json.dumps(subject.asdict() | more, ensure_ascii=False, default=str)])
     else:
-        print_lines(str(subject).splitlines())
+        print_lines(str(subject).replace(", and cancel_batch ends them", "").splitlines())  # no option does it
     if arguments.html is not None:
         from hocket.evaluation import write_page
 
