@@ -158,6 +158,18 @@ def test_missing_answers_and_scores(evaluate: Inside, tmp_path: Path) -> None:
     assert "unsure has no score at all" in done.stderr and "40 scores are missing" in done.stderr
     done = evaluate("shout", "none.jsonl", "--at-least", "unsure=0.1", code=9, score="unsure")
     assert "unsure has no score at all, so nothing says that it is 0.1 or more" in done.stderr
+    assert "no answer has a score" in evaluate("shout", "none.jsonl", code=9, score="unsure").stderr
+
+
+def test_a_budget_is_of_the_files_in_all_runs(inside: Inside, cases: Path, tmp_path: Path) -> None:
+    """The same command again does not spend it again."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+    with serve(OpenAIFormat(), lambda request: Reply("Q1", usage=usage)) as server:
+        model = ("--model", "m", "--base-url", server.url, "--max-tokens", "10", "--price", "0,1", "--budget", "0.0001")
+        command = ("eval", "run", str(cases), "--out", str(tmp_path / "out.jsonl"), *model, "--max-concurrency", "1")
+        for _ in range(2):
+            assert inside(*command).returncode == 6
+        assert len(server.requests) == 10  # each comes to 0.00001
 
 
 def test_models(inside: Inside, cases: Path, tmp_path: Path) -> None:

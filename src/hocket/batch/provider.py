@@ -27,7 +27,7 @@ from hocket.batch.patience import NotNow, Patience
 from hocket.batch.results import MOST_TRIES, NumberedRow, ResultReader
 from hocket.batch.route import Route, find_client
 from hocket.batch.runner import BatchRun
-from hocket.batch.submission import Submission, wait_for_end
+from hocket.batch.submission import BatchUnderWay, wait_for_end
 from hocket.batch.wire import GivingWire, RequestTaken, TakingWire, run_row, take_request
 from hocket.errors import BudgetError, BudgetExceeded, InvalidInput, LLMError
 from hocket.http.request import HTTPReply
@@ -60,7 +60,7 @@ class ProviderBatches:
         self._journal = run.journal
         self._patience = Patience(route.wait, run.stopping)
         self._chunks = Chunks()
-        self._earlier = {key: Submission(entry) for key, entry in run.journal.batches.items()}
+        self._earlier = {key: BatchUnderWay(entry) for key, entry in run.journal.batches.items()}
         self._turn = anyio.Lock()  # what is filled, and then submitted, is in memory: one batch of a kind at a time
         self._room = anyio.Event()
         self._has_all_rows = False
@@ -197,11 +197,11 @@ class ProviderBatches:
         numbers, digests = [one.number for one in rows], [one.digest for one in rows]
         entry = BatchEntry(chunk.key, chunk.provider, numbers, digests, requests, clock.current().time(), held=held)
         await ASYNC.call_sync(self._journal.begin_batch, entry)
-        submission = Submission(entry, chunk.client, rows)
+        submission = BatchUnderWay(entry, chunk.client, rows)
         state = await self._create(submission, chunk.client, lines)
         self._waiting.start_soon(self._guard, self._follow, submission, chunk.client, state)
 
-    async def _create(self, submission: Submission, client: BatchClient, lines: list[bytes]) -> BatchState:
+    async def _create(self, submission: BatchUnderWay, client: BatchClient, lines: list[bytes]) -> BatchState:
         """Return the state of a batch that is there now: made, or found where it is not known whether one was made."""
         entry, tries = submission.entry, 0
         while True:
@@ -234,17 +234,17 @@ class ProviderBatches:
 
     # -- from a batch to its rows
 
-    def _follow_earlier(self, earlier: Submission) -> None:
+    def _follow_earlier(self, earlier: BatchUnderWay) -> None:
         earlier.is_begun, earlier.is_whole = True, len(earlier.rows) == earlier.entry.waiting
         self._waiting.start_soon(self._look_at, earlier)
 
-    async def _look_at(self, earlier: Submission) -> None:
+    async def _look_at(self, earlier: BatchUnderWay) -> None:
         try:
             await self._guard(self._find_earlier, earlier)
         finally:
             earlier.is_looked_at.set()
 
-    async def _find_earlier(self, earlier: Submission) -> None:
+    async def _find_earlier(self, earlier: BatchUnderWay) -> None:
         """Follow a batch of an earlier run, if it was made; else its rows are open."""
         entry = earlier.entry
         client = find_client(self._run.model, entry.provider)
@@ -262,7 +262,7 @@ class ProviderBatches:
             await ASYNC.call_sync(self._journal.name_batch, entry, state.id)
         await self._follow(earlier, client, state)
 
-    async def _follow(self, submission: Submission, client: BatchClient, state: BatchState | None) -> None:
+    async def _follow(self, submission: BatchUnderWay, client: BatchClient, state: BatchState | None) -> None:
         """Wait for the end of a batch, read what it has, and ask again for the rest."""
         entry = submission.entry
         state = await wait_for_end(submission, client, state, self._patience)
@@ -298,7 +298,7 @@ class ProviderBatches:
         await self._ask_again(self._chunks.release(entry.key), entry, is_try=False)
 
     async def _collect(
-        self, submission: Submission, client: BatchClient, state: BatchState
+        self, submission: BatchUnderWay, client: BatchClient, state: BatchState
     ) -> tuple[list[NumberedRow], list[NumberedRow]]:
         """Read the results of a batch; return the rows that it left open, and which of these have lost their answers."""
         entry, is_live = submission.entry, self._route.retry_via == "live"
@@ -378,7 +378,7 @@ class ProviderBatches:
             BatchPlace("", row_id, clock.current().time()) if entry is None else BatchPlace(entry.key, row_id, entry.at)
         )
 
-    async def _end(self, submission: Submission, word: str, **more: Any) -> None:
+    async def _end(self, submission: BatchUnderWay, word: str, **more: Any) -> None:
         """Write down the end of a batch, after the lines of its rows. One whose rows were not all given stays open."""
         if submission.is_whole:
             await ASYNC.call_sync(lambda: self._journal.end_batch(submission.entry, word, **more))

@@ -4,7 +4,8 @@ The file is read without its lock, so it may be written meanwhile.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -13,18 +14,19 @@ from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC
 from hocket.batch.entry import BatchEntry
-from hocket.batch.journal import HEADER, LineData, read_cost, read_lines
+from hocket.batch.journal import HEADER, LineData, read_cost, read_journal_lines
 from hocket.errors import InvalidInput
 from hocket.prices.money import to_units, to_usd
 
 if TYPE_CHECKING:
     from hocket.budgets import Budget
+    from hocket.budgets.bookkeeper import Bookkeeper
 
-__all__ = ["FileState", "book_files", "read_file_state", "read_open_batches"]
+__all__ = ["hold_for_files", "read_open_batches"]
 
 
 @dataclass
-class FileState:
+class _FileState:
     """What a file says.
 
     Attributes:
@@ -64,15 +66,9 @@ class FileState:
                 entry.finish(row)
 
 
-def read_file_state(path: str | os.PathLike[str]) -> FileState:
-    """Return what a file says.
-
-    Raises:
-        InvalidInput: it is no file of a batch.
-        OSError: it cannot be read.
-    """
-    state, is_ours = FileState(), False
-    for data in read_lines(path):
+def _read_state(path: str | os.PathLike[str]) -> _FileState:
+    state, is_ours = _FileState(), False
+    for data in read_journal_lines(path):
         is_ours = is_ours or (data is not None and HEADER in data)
         if data is not None and is_ours:
             state.add(data)
@@ -82,27 +78,44 @@ def read_file_state(path: str | os.PathLike[str]) -> FileState:
 
 
 def read_open_batches(path: str | os.PathLike[str]) -> list[BatchEntry]:
-    """Return the batches of a file that have not come to their end. See `read_file_state`."""
-    return [*read_file_state(path).batches.values()]
+    """Return the batches of a file that have not come to their end.
 
-
-async def book_files(budget: "Budget", *paths: str | os.PathLike[str]) -> None:
-    """Book under a new budget in memory what files have spent, and hold what earlier processes held for their batches.
-
-    Both also beyond its limit. A file that is not there, or none of a batch, has spent nothing.
+    Raises:
+        InvalidInput: it is no file of a batch.
+        OSError: it cannot be read.
     """
+    return [*_read_state(path).batches.values()]
+
+
+@asynccontextmanager
+async def hold_for_files(budget: "Budget | None", *paths: str | os.PathLike[str]) -> AsyncGenerator[None]:
+    """Have a new budget in memory hold for all that the process asks, and for what earlier ones have asked for files.
+
+    What these have spent is booked, and what was held for their batches is held, both also beyond its limit. A file that is
+    not there, or none of a batch, has spent nothing. None: there is no budget.
+    """
+    if budget is None:
+        yield
+        return
+    from hocket.budgets.block import hold_everywhere
+
+    for path in paths:
+        await _book_file(budget.bookkeeper, path)
+    with hold_everywhere(budget):
+        yield
+
+
+async def _book_file(books: "Bookkeeper", path: str | os.PathLike[str]) -> None:
     from hocket.budgets.account import BATCH_LEASE, Amounts
 
-    books = budget.bookkeeper
-    for path in paths:
-        try:
-            state = await ASYNC.call_sync(read_file_state, path)
-        except (OSError, InvalidInput):  # the run says it, if it matters
-            continue
-        spent = await books.hold(ASYNC, None, Amounts(to_units(state.spent)), is_forced=True)
-        await books.book(ASYNC, spent, spent.amounts)
-        for entry in state.batches.values():
-            for row in entry.list_waiting():
-                place = BatchPlace(entry.key, f"{state.reservations}-{row}", clock.current().time())
-                id, held = books.find_row(None, place).id, Amounts(entry.find_held(row))
-                await books.hold(ASYNC, None, held, id=id, lease=BATCH_LEASE, is_forced=True)
+    try:
+        state = await ASYNC.call_sync(_read_state, path)
+    except (OSError, InvalidInput):  # the run says it, if it matters
+        return
+    spent = await books.hold(ASYNC, None, Amounts(to_units(state.spent)), is_forced=True)
+    await books.book(ASYNC, spent, spent.amounts)
+    for entry in state.batches.values():
+        for row in entry.list_waiting():
+            place = BatchPlace(entry.key, f"{state.reservations}-{row}", clock.current().time())
+            id, held = books.find_row(None, place).id, Amounts(entry.find_held(row))
+            await books.hold(ASYNC, None, held, id=id, lease=BATCH_LEASE, is_forced=True)

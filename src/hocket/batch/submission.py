@@ -13,7 +13,7 @@ from hocket.errors import LLMError
 from hocket.remote.batch_api import BatchState
 from hocket.remote.batch_client import BatchClient
 
-__all__ = ["Submission", "wait_for_end"]
+__all__ = ["BatchUnderWay", "wait_for_end"]
 
 FIRST_POLL, GROWTH, LAST_POLL = 1.0, 1.5, 60.0
 """Seconds between two looks at a batch, and how they grow."""
@@ -21,7 +21,7 @@ FIRST_POLL, GROWTH, LAST_POLL = 1.0, 1.5, 60.0
 _log = logging.getLogger("hocket.batch")
 
 
-class Submission:
+class BatchUnderWay:
     """A batch, and those of its rows that wait for their answers."""
 
     def __init__(self, entry: BatchEntry, client: BatchClient | None = None, rows: Iterable[NumberedRow] = ()) -> None:
@@ -34,7 +34,7 @@ class Submission:
 
 
 async def wait_for_end(
-    submission: Submission, client: BatchClient, state: BatchState | None, patience: Patience
+    submission: BatchUnderWay, client: BatchClient, state: BatchState | None, patience: Patience
 ) -> BatchState | None:
     """Return the last state of a batch; None: its provider knows it no more."""
     entry, pause = submission.entry, FIRST_POLL

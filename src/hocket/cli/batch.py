@@ -91,10 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from hocket._runtime.portal import run_in_portal
     from hocket.batch.fingerprint import make_fingerprint
-    from hocket.batch.replay import book_files
+    from hocket.batch.replay import hold_for_files
     from hocket.batch.run import arun_batch
     from hocket.budgets import Budget
-    from hocket.budgets.block import hold_everywhere
     from hocket.cli.batch_rows import InputFile
     from hocket.cli.choice import open_first_model
     from hocket.cli.schemas import parse_schema
@@ -107,8 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     budget = None if arguments.budget is None else Budget(usd=arguments.budget, name="--budget")
     model = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments)).model
     if arguments.price is not None:
-        # One model is asked, whatever its name is.
-        set_prices({"*": Price(*arguments.price, batch=Price(*arguments.price).halve())})
+        set_prices({"*": Price(*arguments.price, batch=Price(*arguments.price).halve())})  # whatever the name is
     version = make_fingerprint(model) + ("" if schema is None else f" {json.dumps(schema, sort_keys=True)}")
     if arguments.cancel:
         return _cancel(rows.prepare(model, schema), arguments.out)
@@ -117,9 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
     via: Via = arguments.via or "live"
 
     async def ask() -> "BatchReport":
-        if budget is not None:
-            await book_files(budget, arguments.out)
-        with hold_everywhere(budget) if budget is not None else contextlib.nullcontext():
+        async with hold_for_files(budget, arguments.out):
             return await arun_batch(
                 rows.prepare(model, schema),
                 _until(stop, rows.read()),

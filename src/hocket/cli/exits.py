@@ -126,7 +126,7 @@ COMMAND_CODES = {
         **EXIT_CODES,
         0: "nothing is certainly worse, nor any rate certainly too low; with --strict: certainly not",
         PAUSED: "batches are under way; the same command collects them",
-        WORSE: "certainly worse, or a rate is, or unknown, or there is no score; with --strict also if nothing is certain, or cases are missing",
+        WORSE: "certainly worse, or a rate is, or nothing has a score; with --strict also if uncertain or cases are missing",
     },
     "keys": dict(sorted({**OTHER_CODES, MODEL: EXIT_CODES[MODEL]}.items())),
     "migrate": {**OTHER_CODES, FAILED: "something is left to do, or failed for another reason"},

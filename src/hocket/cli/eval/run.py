@@ -4,7 +4,6 @@ The table goes to standard output, and how far the run is to standard error.
 """
 
 import argparse
-import contextlib
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -89,9 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         HocketError: an argument is wrong, a line is no case, or what the target raises that all cases would meet.
     """
     from hocket._runtime.portal import run_in_portal
-    from hocket.batch.replay import book_files
+    from hocket.batch.replay import hold_for_files
     from hocket.budgets import Budget
-    from hocket.budgets.block import hold_everywhere
     from hocket.evaluation import aevaluate
     from hocket.evaluation.scores import find_scores_path
 
@@ -104,9 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     line = ProgressLine(len(cases) * arguments.repeats)
 
     async def ask() -> "EvalReport":
-        if budget is not None:
-            await book_files(budget, arguments.out, find_scores_path(arguments.out))
-        with hold_everywhere(budget) if budget is not None else contextlib.nullcontext():
+        async with hold_for_files(budget, arguments.out, find_scores_path(arguments.out)):
             return await aevaluate(
                 target,
                 cases,
