@@ -140,7 +140,7 @@ async def test_another_models_labels_are_not_taken_for_its_own(tmp_path: Path) -
     """A chain with another model, into the same file; the way on that the error names."""
     out = tmp_path / "labels.jsonl"
     await arun_batch(prompt() | fake("A"), [{"text": "x"}], out)
-    with pytest.raises(ResumeMismatch, match="another model, prompt or schema") as refused:
+    with pytest.raises(ResumeMismatch, match="another model, server, prompt or schema") as refused:
         await arun_batch(prompt() | fake("B"), [{"text": "x"}], out)
     version = str(refused.value).split("version='")[1].split("'")[0]
     report = await arun_batch(prompt() | fake("B"), [{"text": "x"}, {"text": "y"}], out, version=version)

@@ -168,7 +168,7 @@ async def test_a_batch_that_is_gone_is_asked_again(provider: Provider, out: Path
         served.server.batches.plan = lambda batch: BatchPlan(seconds=100, gone_after=1e9 if batch.number else 50)
         report = await served.run(ROWS)
         assert (report.ok, outputs(out)) == (6, EXPECTED)
-        assert "is gone; its rows are asked again, and may have been paid" in caplog.text
+        assert "is gone; its rows are asked again, and budgets count them as paid" in caplog.text
         assert {row.attempts for row in read_batch(out)} == {2}
 
 
@@ -179,7 +179,7 @@ async def test_results_that_are_archived_are_asked_again(provider: Provider, out
         served.server.batches.plan = lambda batch: BatchPlan(seconds=50, archived_after=1e9 if batch.number else 50)
         report = await served.run(ROWS)
         assert (report.ok, outputs(out)) == (6, EXPECTED)
-        assert "6 rows of the batch" in caplog.text and "may have been paid" in caplog.text
+        assert "6 rows of the batch" in caplog.text and "budgets count them as paid" in caplog.text
 
 
 async def test_rows_that_come_twice_or_are_unknown_or_missing(provider: Provider, out: Path, caplog: Any) -> None:

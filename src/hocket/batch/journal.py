@@ -28,16 +28,7 @@ from hocket.errors import InvalidInput
 from hocket.messages.content import Fields
 from hocket.prices.money import trim_amount
 
-__all__ = [
-    "HEADER",
-    "BatchJournal",
-    "LineData",
-    "MismatchPolicy",
-    "read_batch",
-    "read_cost",
-    "read_journal_lines",
-    "read_row",
-]
+__all__ = ["HEADER", "BatchJournal", "LineData", "MismatchPolicy", "read_batch", "read_cost", "read_row", "scan_lines"]
 
 LineData: TypeAlias = Fields
 """A line of the file, as data."""
@@ -123,7 +114,7 @@ class BatchJournal:
     def _load(self) -> None:
         unreadable = number = 0
         is_ours: bool | None = None
-        for number, data in enumerate(read_journal_lines(self.path), 1):
+        for number, data in enumerate(scan_lines(self.path), 1):
             if data is not None and HEADER in data:
                 is_ours = self._check_header(data)
             elif data is None:
@@ -339,7 +330,7 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
     last: dict[int, int] = {}
     unreadable = 0
     is_ours = False
-    for number, data in enumerate(read_journal_lines(path)):
+    for number, data in enumerate(scan_lines(path)):
         if data is None:
             unreadable += 1
         elif HEADER in data:
@@ -353,7 +344,7 @@ def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
         raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
     if unreadable:
         _log.warning("%s: %d of its lines cannot be read, and are left out", os.fspath(path), unreadable)
-    for number, data in enumerate(read_journal_lines(path)):
+    for number, data in enumerate(scan_lines(path)):
         if data is not None and "row" in data and last.get(data["row"]) == number:
             yield read_row(data)
 
@@ -369,7 +360,7 @@ def read_cost(data: LineData) -> Decimal | None:
     return None if data.get("cost") is None else trim_amount(Decimal(data["cost"]))
 
 
-def read_journal_lines(path: str | os.PathLike[str]) -> Iterator[LineData | None]:
+def scan_lines(path: str | os.PathLike[str]) -> Iterator[LineData | None]:
     """Yield the lines of a file, each of a model or of a row; None: it cannot be read. Half a line at the end is none."""
     with open(path, "rb") as lines:
         for number, line in enumerate(lines):

@@ -14,7 +14,7 @@ from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC
 from hocket.batch.entry import BatchEntry
-from hocket.batch.journal import HEADER, LineData, read_cost, read_journal_lines
+from hocket.batch.journal import HEADER, LineData, read_cost, scan_lines
 from hocket.errors import InvalidInput
 from hocket.prices.money import to_units, to_usd
 
@@ -68,7 +68,7 @@ class _FileState:
 
 def _read_state(path: str | os.PathLike[str]) -> _FileState:
     state, is_ours = _FileState(), False
-    for data in read_journal_lines(path):
+    for data in scan_lines(path):
         is_ours = is_ours or (data is not None and HEADER in data)
         if data is not None and is_ours:
             state.add(data)
