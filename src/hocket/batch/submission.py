@@ -25,12 +25,12 @@ class BatchUnderWay:
     """A batch, and those of its rows that wait for their answers."""
 
     def __init__(self, entry: BatchEntry, client: BatchClient | None = None, rows: Iterable[NumberedRow] = ()) -> None:
-        self.entry = entry
-        self.client = client
-        self.rows = {one.number: one for one in rows}
-        self.is_begun = client is not None
-        self.is_looked_at = anyio.Event()  # it is known whether it has ended, and its answers are read
-        self.is_whole = True  # whether all rows that wait were given to this run
+        self.entry: BatchEntry = entry
+        self.client: BatchClient | None = client
+        self.rows: dict[int, NumberedRow] = {one.number: one for one in rows}
+        self.is_begun: bool = client is not None
+        self.is_looked_at: anyio.Event = anyio.Event()  # it is known whether it has ended, and its answers are read
+        self.is_whole: bool = True  # whether all rows that wait were given to this run
 
 
 async def wait_for_end(

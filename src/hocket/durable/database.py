@@ -30,6 +30,10 @@ def close_with(owner: object, close: Callable[[], object]) -> "weakref.finalize[
     return weakref.finalize(owner, lambda: close() if os.getpid() == opener else None)
 
 
+def _read_time(_: object) -> float:
+    return time.time()
+
+
 class _SQLiteConnection(sqlite3.Connection):
     """A connection as DBOS has it, which also knows the fractions of seconds that times have on Python 3.12 and later: where
     SQLite is older than 3.42 (Debian 12, Ubuntu 22.04) they would be NULL."""
@@ -39,7 +43,7 @@ class _SQLiteConnection(sqlite3.Connection):
         self.isolation_level = "IMMEDIATE"
         self.execute("PRAGMA foreign_keys=ON")
         if sqlite3.sqlite_version_info < (3, 42):
-            self.create_function("unixepoch", 1, lambda _: time.time())
+            self.create_function("unixepoch", 1, _read_time)
 
 
 def _find_schema(address: sa.URL) -> str:

@@ -80,7 +80,8 @@ class FaissTables(SQLiteTables):
 
     def __init__(self, name: str, owner: str) -> None:
         super().__init__(name, owner)
-        self.schema += _SCHEMA.format(name=name, added=_FACTS.format("NEW.", ""), removed=_FACTS.format("OLD.", ""))
+        added = _SCHEMA.format(name=name, added=_FACTS.format("NEW.", ""), removed=_FACTS.format("OLD.", ""))
+        self.schema: str = self.schema + added
 
     def read_index(self, connection: sqlite3.Connection) -> StoredIndex | None:
         """Return what is known of the index; None: there is none."""
