@@ -118,8 +118,8 @@ def memory(bench: Bench) -> Iterator[Row]:
 def polls(bench: Bench) -> Iterator[Row]:
     """Wait for a batch that takes a day, by a clock that jumps."""
     from hocket.batch.entry import BatchEntry
-    from hocket.batch.provider import ProviderBatches
-    from hocket.batch.route import Route
+    from hocket.batch.patience import Patience
+    from hocket.batch.submission import BatchUnderWay, wait_for_end
     from hocket.remote.batch_api import BatchState
     from hocket.testing import virtual_clock
 
@@ -133,10 +133,9 @@ def polls(bench: Bench) -> Iterator[Row]:
                 asked += 1
                 return BatchState(id, "hk1", "running" if clock.now() < DAY else "ended", 0, 1, 0)
 
-            run: Any = SimpleNamespace(journal=SimpleNamespace(batches={}), stopping=anyio.Event())
             client: Any = SimpleNamespace(get=get)
             entry = BatchEntry("hk1", "openai", [0], [0], [0], 0.0, "batch_1")
-            await ProviderBatches(run, Route("provider", "provider", None))._wait(entry, client, None)
+            await wait_for_end(BatchUnderWay(entry, client), client, None, Patience(None, anyio.Event()))
 
     anyio.run(wait)
     samples = Samples({"hocket": [float(asked)]})
