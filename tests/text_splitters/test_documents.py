@@ -3,7 +3,7 @@
 import gc
 import threading
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator
 from typing import Any
 
 import anyio
@@ -11,7 +11,12 @@ import pytest
 
 from hocket.documents import Document
 from hocket.errors import InvalidInput
-from hocket.text_splitters import MarkdownHeaderTextSplitter, RecursiveCharacterTextSplitter, TextSplitter
+from hocket.text_splitters import (
+    MarkdownHeaderTextSplitter,
+    RecursiveCharacterTextSplitter,
+    SplitterByKind,
+    TextSplitter,
+)
 from tests.text_splitters.lengths import LENGTHS
 
 pytestmark = pytest.mark.anyio
@@ -253,3 +258,22 @@ async def test_many_tasks_share_a_splitter() -> None:
         for _ in range(50):
             group.start_soon(split)
     assert results == [expected] * 50
+
+
+@pytest.mark.parametrize("base", [RecursiveCharacterTextSplitter, SplitterByKind])
+async def test_every_verb_sees_pieces_as_a_subclass_makes_them(base: type[TextSplitter]) -> None:
+    """Whoever overrides `lazy_split_documents` is asked by all; before, a stream of short documents passed it over."""
+
+    class OfATeam(base):  # type: ignore[misc,valid-type]  # a class that is chosen
+        def lazy_split_documents(self, documents: Iterable[Document]) -> Generator[Document, None, None]:
+            for piece in super().lazy_split_documents(documents):
+                piece.metadata["team"] = "red"
+                yield piece
+
+    async def load() -> AsyncIterator[Document]:
+        yield BOILER
+
+    splitter = OfATeam(chunk_size=10, chunk_overlap=0)
+    streamed = [piece async for piece in splitter.alazy_split_documents(load())]
+    assert streamed == splitter.split_documents([BOILER])
+    assert all(piece.metadata["team"] == "red" for piece in streamed)

@@ -193,7 +193,7 @@ class TextSplitter(BaseDocumentTransformer, ABC):
         try:
             async for document in documents:
                 if self._is_quick(_check_document(document).page_content):
-                    for piece in self._split_document(document):
+                    for piece in self.lazy_split_documents([document]):  # a subclass may have its own
                         if (room := sink.put(piece)) is not None:
                             await room
                 else:
