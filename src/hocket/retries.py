@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlia
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from hocket._runtime import clock
+from hocket._runtime.fork import free_at_fork
 from hocket._runtime.mode import Mode
 from hocket.errors import BudgetError, InvalidHook, InvalidInput, LLMError
 from hocket.load.serializable import Serializable
@@ -116,7 +117,7 @@ else:
     RetryPolicyLike = Annotated[RetryPolicy, BeforeValidator(_coerce_policy)]  # a field holds a policy
 
 
-_counting = threading.Lock()  # the branches of a sync chain run in threads
+_counting = free_at_fork(threading.Lock())  # the branches of a sync chain run in threads
 
 
 class BudgetScope:

@@ -6,11 +6,20 @@ parent's, who goes on using it. So a module that keeps such things makes new one
 
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-__all__ = ["after_fork", "leave_to_parent"]
+__all__ = ["after_fork", "free_at_fork", "leave_to_parent"]
 
 Reset = TypeVar("Reset", bound=Callable[[], object])
+
+
+class _Lock(Protocol):
+    def acquire(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+LockT = TypeVar("LockT", bound=_Lock)
 
 _inherited: list[object] = []
 
@@ -23,6 +32,16 @@ def after_fork(reset: Reset) -> Reset:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=reset)
     return reset
+
+
+def free_at_fork(lock: LockT) -> LockT:
+    """Have a fork wait for a lock that is held for moments, so that the child finds it free; return the lock.
+
+    Only for one under which no other such lock is taken and no process is started: the fork would wait for ever.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 def leave_to_parent(*objects: object) -> None:

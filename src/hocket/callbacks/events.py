@@ -28,6 +28,7 @@ from anyio.lowlevel import current_token
 
 from hocket._runtime.cancellation import is_stray
 from hocket._runtime.detached import call_soon
+from hocket._runtime.fork import free_at_fork
 from hocket._runtime.mode import END_GRACE, Mode
 from hocket.callbacks.background import put
 from hocket.callbacks.base_manager import as_own_handler
@@ -38,7 +39,7 @@ from hocket.outputs import ChatGenerationChunk
 __all__ = ["NOTHING", "Listener", "emit", "listener", "listeners", "tell_in_thread"]
 
 _log = logging.getLogger("hocket.callbacks")
-_counting = threading.Lock()
+_counting = free_at_fork(threading.Lock())
 
 _IGNORED_BY: Mapping[str, str] = {
     "on_llm_start": "ignore_llm",

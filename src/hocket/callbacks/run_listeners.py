@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Self, Type
 from uuid import UUID
 
 from hocket._runtime.clock import new_run_id
+from hocket._runtime.fork import free_at_fork
 from hocket._runtime.mode import ASYNC, Mode, drive
 from hocket.callbacks.base_manager import list_handlers
 from hocket.callbacks.events import NOTHING, Listener, emit, listeners
@@ -56,7 +57,7 @@ class _Registration(NamedTuple):
     unless_given: bool
 
 
-_changing = threading.Lock()
+_changing = free_at_fork(threading.Lock())
 _hooks: tuple[_Hook, ...] = ()  # replaced and never changed: every call reads them, in any thread
 _registrations: tuple[_Registration, ...] = ()  # likewise
 _OFF = ("", "0", "false", "False")

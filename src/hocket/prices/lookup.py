@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import hocket.prices.packaged as packaged
 from hocket._runtime import clock
+from hocket._runtime.fork import free_at_fork
 from hocket._runtime.mode import ASYNC
 from hocket.errors import InvalidInput
 from hocket.prices.price import Price
@@ -28,7 +29,8 @@ _HOSTED = re.compile(r"[:-]cloud$")  # Ollama's own servers, which are asked thr
 
 _own: dict[str, Price] = {}
 _patterns: list[tuple[re.Pattern[str], Price]] = []
-_lock = threading.Lock()  # held for a look, too: what was found before a change is not to be kept after it
+# It is held for a look, too: what was found before a change is not to be kept after it.
+_lock = free_at_fork(threading.Lock())
 
 
 class PricedModel(NamedTuple):

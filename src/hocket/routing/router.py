@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr, field_validator
 from hocket._pipeline.attempts import with_retries
 from hocket._pipeline.call import Next
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
+from hocket._runtime.fork import after_fork
 from hocket._runtime.portal import run_in_portal
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.prices import price_of
@@ -27,6 +28,12 @@ from hocket.routing.group import ModelGroup, compose_member
 __all__ = ["ChatRouter"]
 
 _making = threading.RLock()  # two threads that ask first share what stands; a member may have a router in it
+
+
+@after_fork
+def _renew_lock() -> None:
+    global _making
+    _making = threading.RLock()
 
 
 class ChatRouter(ModelGroup):

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Unpack, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
+from hocket._runtime.fork import after_fork
 from hocket.errors import InvalidInput
 from hocket.load.late_build import LateModel
 from hocket.tools.docstrings import parse_docstring
@@ -34,6 +35,12 @@ _kept: Memo[list[tuple[tuple[str, str | None], type[BaseModel]]]] = Memo()
 """For each function the name and the docstring of the schema that was made last, and the schema."""
 
 _making = threading.RLock()
+
+
+@after_fork
+def _renew_lock() -> None:
+    global _making
+    _making = threading.RLock()
 
 
 def infer_schema(model_name: str, func: Callable[..., object]) -> type[BaseModel]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from hocket._runtime.fork import after_fork
+from hocket._runtime.fork import free_at_fork
 from hocket.vectorstores.rows import Row, clip_cosine
 
 __all__ = ["NumpyRows"]
@@ -25,13 +25,7 @@ _FEW = 8
 """Where less than one in so many rows takes part, these are copied and compared alone."""
 
 
-_turn = threading.Lock()
-
-
-@after_fork
-def _take_new_turn() -> None:
-    global _turn
-    _turn = threading.Lock()
+_turn = free_at_fork(threading.Lock())
 
 
 class NumpyRows:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from hocket._databases.writes import finish_write
+from hocket._runtime.fork import free_at_fork
 from hocket._runtime.mode import ASYNC
 from hocket.documents import Document
 from hocket.embeddings import Embeddings
@@ -321,7 +322,7 @@ async def _again(work: Callable[[], Awaitable[None]]) -> None:
                 raise VectorStoreError(str(error)) from None
 
 
-_lock = threading.Lock()
+_lock = free_at_fork(threading.Lock())
 _last = 0
 
 
