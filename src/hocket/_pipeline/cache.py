@@ -1,9 +1,14 @@
-"""The cache: the same for calls that stream and calls that do not.
+"""Answers that are there already, in a cache or in the journal of a durable run: the same for calls that stream.
 
 A hit is replayed as chunks where chunks are wanted; a finished stream is stored. A cache that fails is logged and
 counts as empty: it must never cost an answer.
+
+The journal stands above the cache: what an earlier execution of the run was answered takes no token, no booking, no
+permit and no attempt, and to handlers is what a hit of a cache is, with ``replayed=True``. A call that failed is not
+recorded: it is asked again.
 """
 
+import base64
 import functools
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
@@ -19,11 +24,15 @@ from hocket._pipeline.request import CallRequest
 from hocket._pipeline.row_wire import row_wire
 from hocket._pipeline.single_flight import get_or_create
 from hocket._runtime.callers import warn_caller
+from hocket._runtime.journal import CallJournal, current_journal
 from hocket.caches import BaseCache
-from hocket.errors import CacheMissing, HocketWarning
+from hocket.caches.values import dump_candidates, load_candidates
+from hocket.errors import CacheMissing, HocketWarning, LoadError
 from hocket.outputs import Generation
 
-__all__ = ["choose_cache", "with_cache"]
+__all__ = ["choose_cache", "with_cache", "with_journal"]
+
+_PACKED = "z"  # in a journal, before what is no JSON but compressed
 
 Get = Callable[[Call], Coroutine[object, object, object]]
 """Gets an answer for a call that the cache has none for."""
@@ -81,11 +90,17 @@ def with_cache(
         stored = await look_up(call, cache, key)
         if not isinstance(stored, Look):
             return await _deliver_hit(call, stored, hit_listeners)
-        is_local = any([isinstance(half, LocalKey) for half in key])
-        if is_local and cache.is_shared:
-            _warn_of_local_key(cache, key, call.request.class_name)
+        cause = _find_local_cause(key)
+        if cause is not None and cache.is_shared:
+            _warn_once(
+                f"{cache!r} holds the answers of {call.request.class_name} for this process only: their key depends on "
+                f"{cause}, which no other process can tell from its namesakes. Define it at the top of a module, or, if it "
+                "does not change the answer, keep it in a pydantic PrivateAttr or a field with Field(exclude=True)"
+            )
         is_row = row_wire.get() is not None  # of a batch: its request, or its reply, is nobody else's
-        lease = None if is_local or is_row or stored is Look.FAILED else cache.lease  # one wait for a store that fails
+        lease = (
+            None if cause is not None or is_row or stored is Look.FAILED else cache.lease
+        )  # one wait for a store that fails
         get = functools.partial(_get, cache, key, lease, call_next)
         share = functools.partial(_share, cache, key) if call.mode.is_async and not is_row else _get_alone
         ask = functools.partial(share, hit_listeners, get)
@@ -98,11 +113,17 @@ async def _deliver_hit(
     call: Call, stored: list[Generation], listeners: Sequence[HitListener], *, is_shared: bool = False
 ) -> Any:
     """Answer with what is stored; ``is_shared``: by an equal call that was in flight, in another process."""
+    result = await _replay(call, stored, **({"shared": True} if is_shared else {}))
+    record_hit(call, result, listeners, is_shared=is_shared)
+    return result
+
+
+async def _replay(call: Call, stored: list[Generation], **details: bool) -> Any:
+    """Tell handlers of a hit, with these details, and deliver what is stored."""
     if call.runs.are_heard:
-        await call.runs.emit("on_cache_hit", **({"shared": True} if is_shared else {}))
+        await call.runs.emit("on_cache_hit", **details)
     restored = call.answer.restore(stored, cached=True)
     await call.delivery.replay(*restored)
-    record_hit(call, restored.result, listeners, is_shared=is_shared)
     return restored.result
 
 
@@ -145,17 +166,66 @@ async def _share(cache: BaseCache, key: CacheKey, hit_listeners: Sequence[HitLis
     return own
 
 
+# -- the journal of a durable run
+
+
+def with_journal(make_key: Callable[[CallRequest], CacheKey], call_next: Next) -> Next:
+    """Return ``call_next`` behind the journal of the durable run that it is called in, if there is one."""
+
+    def start(call: Call) -> Awaitable[Any]:
+        journal = current_journal.get()
+        if journal is None or not journal.records_models:
+            return call_next(call)
+        return _ask_once(journal, make_key(call.request), call, call_next)
+
+    return start
+
+
+async def _ask_once(journal: CallJournal, key: CacheKey, call: Call, call_next: Next) -> Any:
+    cause = _find_local_cause(key)
+    if cause is not None:  # no other process would find it
+        _warn_once(
+            f"a durable run asks {call.request.class_name}, whose answers depend on {cause}: another process cannot tell "
+            "it from its namesakes, and would ask again. Define it at the top of a module, or call the model in a step()"
+        )
+        return await call_next(call)
+    entry = journal.claim(f"model:{'-'.join(key)}")
+    try:
+        if entry.text is not None:
+            candidates = load_candidates(_read(entry.text))
+            if candidates is None:
+                raise LoadError(
+                    "the journal of this run holds an answer that cannot be read; nothing was asked in its place"
+                )
+            return await _replay(call, candidates, replayed=True)
+        result = await call_next(call)
+        text = _write(dump_candidates(call.answer.candidates(result, call.delivery.sizes)))
+        await call.mode.call_async(entry.record, text)
+        return result
+    finally:
+        entry.release()
+
+
+def _write(data: bytes) -> str:
+    return data.decode() if data[:1] == b"{" else _PACKED + base64.b64encode(data).decode()
+
+
+def _read(text: str) -> bytes:
+    return base64.b64decode(text[1:]) if text[:1] == _PACKED else text.encode()
+
+
+# -- keys that mean something in this process only
+
+
+def _find_local_cause(key: CacheKey) -> str | None:
+    """Return what makes a key one of this process only; None: every process has the same."""
+    return next((half.cause for half in key if isinstance(half, LocalKey)), None)
+
+
 _warned: set[str] = set()
 
 
-def _warn_of_local_key(cache: BaseCache, key: CacheKey, class_name: str) -> None:
-    """Warn, once for each class of models and cause, that a cache will not do what it is for."""
-    cause = next(half.cause for half in key if isinstance(half, LocalKey))
-    text = (
-        f"{cache!r} holds the answers of {class_name} for this process only: their key depends on {cause}, which no other "
-        "process can tell from its namesakes. Define it at the top of a module, or, if it does not change the answer, keep "
-        "it in a pydantic PrivateAttr or a field with Field(exclude=True)"
-    )
+def _warn_once(text: str) -> None:
     if text not in _warned:
         _warned.add(text)
         warn_caller(text, HocketWarning)

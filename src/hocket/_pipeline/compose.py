@@ -6,11 +6,10 @@ from typing import Any
 from hocket._metering.ambient import HitListener
 from hocket._metering.attempt import Reserver
 from hocket._pipeline.attempts import ask_hook, with_attempt_deadlines, with_retries
-from hocket._pipeline.cache import with_cache
+from hocket._pipeline.cache import with_cache, with_journal
 from hocket._pipeline.cache_access import CacheKey
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.concurrency_limit import ConcurrencyLimiter, with_concurrency_limit
-from hocket._pipeline.journal import with_journal
 from hocket._pipeline.observe import with_run_events, with_total_deadline
 from hocket._pipeline.rate_limit import RateLimitReserver, reserves_tokens, with_rate_limit
 from hocket._pipeline.request import CallRequest

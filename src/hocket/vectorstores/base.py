@@ -24,7 +24,7 @@ from hocket.embeddings import Embeddings
 from hocket.embeddings.base import check_vectors
 from hocket.errors import InvalidInput
 from hocket.retrievers import BaseRetriever
-from hocket.vectorstores.filters import Filter, check_document, check_k
+from hocket.vectorstores.filters import Filter, check_document
 from hocket.vectorstores.hooks import VectorStoreHooks
 from hocket.vectorstores.ranking import Match, blend_matches, pick_diverse
 
@@ -174,7 +174,7 @@ class VectorStore(VectorStoreHooks):
         """Return documents that are near to a vector and unlike one another; see `amax_marginal_relevance_search`."""
         if not 0 <= lambda_mult <= 1:
             raise InvalidInput(f"lambda_mult is {lambda_mult!r}; it is a number from 0 to 1")
-        check_k(k)
+        _check_k(k)
         found = await self._add_vectors(await self._search(embedding, max(k, fetch_k), filter))
         return _list_documents(await ASYNC.call_sync(pick_diverse, found, k, lambda_mult), None)
 
@@ -304,7 +304,7 @@ class VectorStore(VectorStoreHooks):
     # -- inside
 
     async def _embed_query(self, query: str, k: int) -> Sequence[float]:
-        check_k(k)
+        _check_k(k)
         if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"a search takes a text, not {type(query).__name__}")
         vector = await self._embedding.aembed_query(query)
@@ -312,7 +312,7 @@ class VectorStore(VectorStoreHooks):
         return vector
 
     async def _search(self, vector: Sequence[float], k: int, filter: Filter | None) -> list[Match]:
-        check_k(k)
+        _check_k(k)
         length = math.hypot(*vector)
         if not (0 < length < math.inf):
             raise InvalidInput(f"the vector has the length {length}; without a direction it is near to nothing")
@@ -325,6 +325,12 @@ class VectorStore(VectorStoreHooks):
         return [
             one if one.vector is not None else one._replace(vector=vectors[one.document.page_content]) for one in found
         ]
+
+
+def _check_k(k: int) -> None:
+    """Refuse a number of documents that is no whole number above 0."""
+    if not isinstance(k, int) or k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(f"k is {k!r}; it is a whole number above 0")
 
 
 def _list_documents(found: Iterable[Match], score_threshold: float | None) -> list[Document]:

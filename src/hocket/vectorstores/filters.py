@@ -42,7 +42,6 @@ __all__ = [
     "Some",
     "check_batch_size",
     "check_document",
-    "check_k",
     "check_size",
     "check_storable",
     "compile_condition",
@@ -104,17 +103,6 @@ def check_storable(text: str, what: str) -> str:
     if "\0" in text:
         raise InvalidInput(f"{what} holds a NUL, which databases do not store: leave it out")
     return text
-
-
-def check_k(k: int) -> int:
-    """Return ``k``, documents that a search is to find at most.
-
-    Raises:
-        InvalidInput: it is no whole number above 0.
-    """
-    if not isinstance(k, int) or k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
-        raise InvalidInput(f"k is {k!r}; it is a whole number above 0")
-    return k
 
 
 def check_batch_size(batch_size: int) -> None:

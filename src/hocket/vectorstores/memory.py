@@ -68,24 +68,21 @@ class InMemoryVectorStore(VectorStore):
 
     async def asearch_vector(self, vector: Sequence[float], k: int, filter: Filter | None = None) -> list[Match]:
         """Return the nearest documents."""
-        condition = parse_filter(filter)
+        condition = _parse(filter)
 
         def search() -> list[Match]:
             row = normalize(vector)
-            with self._lock:
-                table, alive = self._table, bytes(self._table.alive)
-            return table.search(row, k, alive if filter is None else table.keep(alive, condition))
+            table, _, wanted = self._choose(condition)
+            return table.search(row, k, wanted)
 
         return await ASYNC.call_sync(search)
 
     async def asearch_words(self, query: str, k: int, filter: Filter | None = None) -> list[Match]:
         """Return the documents that have words of ``query``, best first by BM25."""
-        condition, words = parse_filter(filter), split_query(query)
+        condition, words = _parse(filter), split_query(query)
 
         def search() -> list[Match]:
-            with self._lock:
-                table, alive = self._table, bytes(self._table.alive)
-            wanted = alive if filter is None else table.keep(alive, condition)
+            table, alive, wanted = self._choose(condition)
             return table.search_words(words, k, alive, wanted)
 
         return await ASYNC.call_sync(search)
@@ -116,15 +113,23 @@ class InMemoryVectorStore(VectorStore):
 
     async def alist_ids(self, filter: Filter | None = None) -> list[str]:
         """Return the ids of the documents that match a filter."""
-        condition = parse_filter(filter)
+        condition = _parse(filter)
 
         def list_ids() -> list[str]:
-            with self._lock:
-                table, alive = self._table, bytes(self._table.alive)
-            wanted = alive if filter is None else table.keep(alive, condition)
+            table, _, wanted = self._choose(condition)
             return [str(document.id) for document, one in zip(table.documents, wanted, strict=False) if one]
 
         return await ASYNC.call_sync(list_ids)
+
+    def _choose(self, condition: Condition | None) -> "tuple[_Table, bytes, bytes]":
+        """Return the table, and a byte for each of its documents: 1 if it is alive; and 1 if it also matches."""
+        with self._lock:
+            table, alive = self._table, bytes(self._table.alive)
+        return table, alive, alive if condition is None else table.keep(alive, condition)
+
+
+def _parse(filter: Filter | None) -> Condition | None:
+    return None if filter is None else parse_filter(filter)
 
 
 class _Table:
