@@ -1,4 +1,4 @@
-"""Writes down the public names of langchain-core: python -m tests.langchain.record_names, where langchain-core 1.7.2 is.
+"""Writes down the public names of langchain-core: python -m tests.langchain.record_names, where langchain-core 1.8.3 is.
 
 A public module's names are those in its ``__all__``, or else those that it defines. The file says, for each room (the
 first module below the package), the names, and how many modules of the room have each.

@@ -17,6 +17,7 @@ ROOMS: dict[str, dict[str, int]] = json.loads(FILE.read_text())["rooms"]
 ELSEWHERE = {
     "exceptions.*": "the tree of errors is in hocket.errors",
     "utils.*": "no room of hocket is called utils; what programs import of it stands where its subject does",
+    "decisions.*": "a model that classifies is a chat model with a schema",
     "env.*": "facts of LangChain's installation",
     "sys_info.*": "facts of LangChain's installation",
     "indexing.*": "hocket.indexing has no record manager: the store is asked",
@@ -70,9 +71,9 @@ def _is_there(module: str, name: str) -> bool:
 
 
 def test_most_names_are_there() -> None:
-    """569 of 833."""
+    """569 of 870."""
     weights = sum(weight for names in ROOMS.values() for weight in names.values())
-    assert weights == 833
+    assert weights == 870
     assert weights - sum(find_missing().values()) >= AT_LEAST
 
 
