@@ -24,6 +24,13 @@ LOTS = 100
 """Filters leave one of so many documents."""
 
 BATCH = 5_000
+PROBES = 128
+"""Lists of an index that a search looks through, as hocket's does."""
+
+
+def count_lists(vectors: int) -> int:
+    """Return how many lists of near vectors an index has, as hocket's has."""
+    return max(1, int(4 * vectors**0.5))
 
 
 class Store:
@@ -129,7 +136,7 @@ class FAISS(Store):
         import numpy as np
 
         library: Any = faiss
-        size, lists = self.vectors.shape[1], max(1, int(4 * len(self.vectors) ** 0.5))
+        size, lists = self.vectors.shape[1], count_lists(len(self.vectors))
         kind, metric = library.ScalarQuantizer.QT_8bit, library.METRIC_INNER_PRODUCT
         index = library.IndexIVFScalarQuantizer(library.IndexFlatIP(size), size, lists, kind, metric)
         index.cp.niter, index.cp.max_points_per_centroid = 8, 50
@@ -145,12 +152,12 @@ class FAISS(Store):
         import faiss
 
         index: Any = faiss.read_index(str(self.place / "index"))
-        index.nprobe = 128
+        index.nprobe = PROBES
         return {"plain": lambda number: index.search(self.questions[number][None], K)[1][0].tolist()}
 
 
 class LanceDB(Store):
-    """LanceDB with its IVF-PQ index, and an index over the numbers of lots."""
+    """LanceDB with the same kind of index, and one over the numbers of lots. (Its IVF-PQ takes over 15 minutes here.)"""
 
     modules = ("lancedb",)
 
@@ -171,7 +178,9 @@ class LanceDB(Store):
                 "vector": pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), size),
             }
             table.add(pa.table(columns, schema=schema))
-        table.create_index("vector", config=lancedb.index.IvfPq(distance_type="cosine", num_sub_vectors=size // 4))
+        lists = count_lists(len(self.vectors))
+        kind = lancedb.index.IvfSq(distance_type="cosine", num_partitions=lists, max_iterations=8, sample_rate=50)
+        table.create_index("vector", config=kind)
         table.create_index("lot", config=lancedb.index.BTree())
 
     def open(self) -> dict[str, Callable[[int], list[int]]]:
@@ -181,7 +190,7 @@ class LanceDB(Store):
         table = lancedb.connect(self.place).open_table("passages")
 
         def search(number: int, where: str | None = None) -> list[int]:
-            query = table.search(self.questions[number]).distance_type("cosine").nprobes(40).refine_factor(8)
+            query = table.search(self.questions[number]).distance_type("cosine").nprobes(PROBES).refine_factor(2)
             query = query.where(where, prefilter=True) if where else query
             found = query.select(["number", "text", "_distance"]).limit(K).to_arrow()
             return list(found["number"].to_pylist())
