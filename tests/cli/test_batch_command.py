@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from decimal import Decimal
@@ -83,6 +81,8 @@ def test_bad_lines_are_named_before_anything_is_sent(hocket: Run, rows: Path, ou
         (["missing.jsonl", "--out", "o"], "missing.jsonl cannot be read"),
         (["IN"], "--out"),
         (["IN", "--out", "."], "a directory"),
+        (["IN", "--out", "OUT", "--ledger", "no/where/u.db"], "--ledger no/where/u.db: there is no directory no/where"),
+        (["IN", "--out", "OUT", "--ledger", "."], "--ledger . is a directory; name a file in it"),
         (["IN", "--out", "no/where/o.jsonl"], "--out no/where/o.jsonl: there is no directory no/where; make it first"),
         (["IN", "--out", "OUT", "--budget", "0"], "--budget is 0"),
         (["IN", "--out", "OUT", "--budget", "much"], "--budget is 'much'"),
@@ -94,6 +94,8 @@ def test_bad_lines_are_named_before_anything_is_sent(hocket: Run, rows: Path, ou
         "no file",
         "no out",
         "directory",
+        "no directory of a ledger",
+        "a ledger that is a directory",
         "no directory",
         "no money",
         "no amount",
@@ -193,33 +195,6 @@ def test_a_server_that_is_down_ends_it(hocket: Run, rows: Path, out: Path) -> No
     assert "10 rows in a row failed, the last one with ConnectionFailed: " in done.stderr
     assert "or raise --max-consecutive-failures 10" in done.stderr
     assert 10 <= len(list(read_batch(out))) < 20
-
-
-def test_ctrl_c_finishes_what_is_in_flight(environ: dict[str, str], rows: Path, out: Path) -> None:
-    """And begins no further row."""
-    rows.write_text("\n".join(f'"row {number}"' for number in range(1000)))
-    asked: list[int] = []
-    seen = threading.Event()
-
-    def answer(request: ReceivedRequest) -> Reply:
-        asked.append(process.pid)
-        if len(asked) == 3:
-            process.send_signal(signal.SIGINT)
-        assert len(asked) < 3 or seen.wait(120)
-        return Reply("yes")
-
-    with serve(OpenAIFormat(), answer) as server:
-        command = [sys.executable, "-m", "hocket", "batch", str(rows), "--out", str(out), "--base-url", server.url]
-        more = ["--model", "m", "--max-concurrency", "2"]
-        process = subprocess.Popen(
-            [*command, *more], env={**environ, "OPENAI_API_KEY": "k"}, stderr=subprocess.PIPE, text=True
-        )
-        assert process.stderr is not None
-        assert "finishing what is in flight" in process.stderr.readline()
-        seen.set()
-        process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert 3 <= len(list(read_batch(out))) == len(asked) <= 4
 
 
 def test_a_terminal_shows_how_far_it_is(terminal: Callable[..., Any], rows: Path, out: Path) -> None:

@@ -1,9 +1,7 @@
 """`hocket eval`: cases asked and scored, two runs compared, and exit codes that a build goes by."""
 
 import json
-import signal
 import subprocess
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ import pytest
 from hocket.cli.eval.run import _SCORERS
 from hocket.evaluation import measure_agreement, read_report
 from hocket.testing import BatchPlan, OpenAIFormat, ReceivedRequest, Reply, serve
-from tests.kit import warm
 
 Inside = Callable[..., Any]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -269,38 +266,3 @@ def test_misuse(inside: Inside, cases: Path, tmp_path: Path, words: list[str], t
     assert (code, stdout) == (2, ""), stderr
     assert text in stderr and stderr.count("\n") == 1
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_ctrl_c(environ: dict[str, str], cases: Path, tmp_path: Path) -> None:
-    """Ends it at once; the same command goes on, and asks for nothing twice."""
-    asked: list[str] = []
-    held = threading.Event()
-
-    def answer(request: ReceivedRequest) -> Reply:
-        asked.append(request.json["messages"][-1]["content"])
-        if len(asked) == 5:
-            process.send_signal(signal.SIGINT)
-            held.wait(20)
-        return Reply("Q1")
-
-    with serve(OpenAIFormat(), answer) as server:
-        command = [
-            "-m",
-            "hocket",
-            "eval",
-            "run",
-            str(cases),
-            "--score",
-            f"{TARGETS}:is_right",
-            "--base-url",
-            server.url,
-        ]
-        command += ["--model", "m", "--max-concurrency", "1", "--out", str(tmp_path / "out.jsonl")]
-        process = warm.Program(*command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        stdout, stderr = process.communicate(timeout=60)
-        held.set()
-        assert (process.returncode, stdout) == (130, b""), stderr
-        assert b"Traceback" not in stderr
-        done = warm.run(*command, env=environ, capture_output=True)
-        assert done.returncode == 0 and "40 of 40 cases" in done.stdout, done.stderr
-    assert len(asked) <= 42 and len({*asked}) == 40

@@ -104,8 +104,9 @@ def test_it_serves_until_the_client_leaves(folder: Path, environ: dict[str, str]
         assert (process.stdout.read(), process.stderr.read()) == ("", "said while it is imported\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("arguments", [[], *leave_for_night(["--http", "127.0.0.1:0"])])
-def test_ctrl_c_ends_it(arguments: list[str], folder: Path, environ: dict[str, str]) -> None:
+def test_a_signal_ends_it(arguments: list[str], number: int, folder: Path, environ: dict[str, str]) -> None:
     """Also while it waits for its client's next line."""
     with start(folder, environ, "toolbox:add", *arguments) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -116,5 +117,5 @@ def test_ctrl_c_ends_it(arguments: list[str], folder: Path, environ: dict[str, s
             process.stdin.write(json.dumps(INITIALIZE) + "\n")
             process.stdin.flush()
             process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait() in (130, -signal.SIGINT)
+        process.send_signal(number)
+        assert process.wait() in (128 + number, -number)

@@ -1,6 +1,7 @@
 """`hocket runs`: durable runs of a program, looked at and told something from a shell, and worked on."""
 
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -145,15 +146,16 @@ def test_work(run: Inside, terminal: Callable[..., Any], url: str) -> None:
     assert json.loads(run("show", "order-3", "--json").stdout)["output"] == "Done: 5 is paid back"
 
 
-def test_a_second_ctrl_c(run: Inside, terminal: Callable[..., Any], url: str) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_second_signal(run: Inside, terminal: Callable[..., Any], url: str, number: int, code: int) -> None:
     """Ends a worker at once, whatever a run does."""
     run("signal", "slow-1", "go")
     worker = terminal("work", "durable_program:runs", command="runs", RUNS=url)
     worker.wait_for("it blocks\n")
-    worker.press("\x03")
+    worker.process.send_signal(number)
     worker.wait_for("at once\n")
-    worker.press("\x03")
-    assert worker.end() == 130
+    worker.process.send_signal(number)
+    assert worker.end() == code
 
 
 def test_what_is_no_runs(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ from hocket.cli import (
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.default_command import find_mistyped, is_help_of_none, name_command
 from hocket.cli.exits import COMMAND_CODES, INTERRUPTED, MISUSED, OTHER_CODES, PIPE_CLOSED, exit_code, report
+from hocket.cli.interrupts import end_by_sigterm
 
 __all__ = ["main"]
 
@@ -77,6 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code, one of `hocket.cli.exits.EXIT_CODES`.
+
+    Raises:
+        SystemExit: an argument is wrong, or SIGTERM has come; with one of these codes.
     """
     parser = _build_parser()
     completion.complete(parser)
@@ -92,7 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.run in _ASKING:
             keys.use_kept_keys()
-        code: int | None = arguments.run(arguments)
+        with end_by_sigterm():
+            code: int | None = arguments.run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

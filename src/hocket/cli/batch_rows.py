@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import IO, Any, cast
 
 from hocket._json import JSONObject
-from hocket.cli.schemas import answer_in_schema
 from hocket.errors import HocketError, InvalidInput
 from hocket.language_models import BaseChatModel
 from hocket.messages import BaseMessage, MessageLikeRepresentation, SystemMessage, convert_to_messages
@@ -68,11 +67,10 @@ class InputFile:
 
     def prepare(self, model: BaseChatModel, schema: JSONObject | None) -> Runnable[dict[str, object], object]:
         """Return what is asked for each row; with a schema, it answers with data."""
-        answering = model if schema is None else answer_in_schema(model, schema)
+        asked = model if schema is None else model.with_structured_output(cast("dict[str, object]", schema))
 
         async def ask(row: dict[str, object]) -> object:
-            reply = await answering.ainvoke(cast("list[BaseMessage]", row["messages"]))
-            return reply if schema is None else json.loads(reply.text)
+            return await asked.ainvoke(cast("list[BaseMessage]", row["messages"]))
 
         return RunnableLambda(ask)
 

@@ -37,6 +37,7 @@ __all__ = [
     "OTHER_FILE",
     "PAUSED",
     "PIPE_CLOSED",
+    "TERMINATED",
     "WORSE",
     "exit_code",
     "explain",
@@ -83,6 +84,9 @@ INTERRUPTED = 128 + 2
 PIPE_CLOSED = 128 + 13
 """Exit code: nobody reads the output (SIGPIPE, a number that Windows has no name for)."""
 
+TERMINATED = 128 + 15
+"""Exit code after SIGTERM, by which service managers and containers end a program."""
+
 EXIT_CODES = {
     0: "answered",
     FAILED: "failed for another reason",
@@ -98,10 +102,14 @@ EXIT_CODES = {
     OTHER_FILE: "the file is of another model, or of other rows",
     INTERRUPTED: "Ctrl-C",
     PIPE_CLOSED: "nobody reads the output",
+    TERMINATED: "SIGTERM",
 }
 """What each code means, in a line."""
 
-OTHER_CODES = {0: "done", **{code: EXIT_CODES[code] for code in (FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED)}}
+OTHER_CODES = {
+    0: "done",
+    **{code: EXIT_CODES[code] for code in (FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED)},
+}
 """Those of a command that asks no model."""
 
 _AGENT_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code not in (WORSE, BUSY, OTHER_FILE)}
@@ -161,7 +169,8 @@ _IN_PYTHON = (
     (r'\bretry_via="(\w+)"', r"--retry-via \1"),
     (r'\bvia="(\w+)"', r"--via \1"),
     (r"\bleave via out\b", "leave --via out"),
-    (r"^(wait|retry_via) is\b", r"--\1 is"),
+    (r"^wait is\b", "--wait is"),
+    (r"^retry_via is\b", "--retry-via is"),
     (r"\bcases, repeats and baseline of\b", "cases, --repeats and --baseline of"),
     (r"^min_difference is\b", "--min-difference is"),
     (r"\bname the encoding that it is in by encoding= \('cp1252', say\)", "name its encoding, as in --encoding cp1252"),

@@ -41,8 +41,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.http is None:
         import anyio
 
-        # A thread that reads standard input cannot be cancelled: Python's own handler would wait for the next line.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # A thread that reads standard input cannot be cancelled: handlers of Python's would wait for the next line.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         anyio.run(server.run_stdio)
     else:
         host, port = arguments.http

@@ -1,5 +1,6 @@
 """How far a bulk run is, and what it has left: for each command that asks for many things."""
 
+import argparse
 import contextlib
 import sys
 from typing import TYPE_CHECKING
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["ProgressLine", "explain_stop", "note_pending"]
 
 
-def explain_stop(stopped: Exception | None, out: str, *, can_cancel: bool) -> int | None:
-    """Say what has ended a run early, and return the exit code for it; None: nothing has. See `note_pending`."""
+def explain_stop(stopped: Exception | None, arguments: argparse.Namespace) -> int | None:
+    """Say what has ended a run early, and return the exit code for it; None: nothing has."""
     from hocket.batch.errors import BatchPending
 
     if isinstance(stopped, BatchPending):
-        note_pending(out, can_cancel=can_cancel)
+        note_pending(arguments)
         return PAUSED
     if stopped is not None:
         note(f"{explain(stopped)}; run it again with more to go on")
@@ -27,13 +28,13 @@ def explain_stop(stopped: Exception | None, out: str, *, can_cancel: bool) -> in
     return None
 
 
-def note_pending(out: str, *, can_cancel: bool) -> None:
-    """Say that rows are under way, and what to do with them; ``can_cancel``: whether the command has an option for it."""
+def note_pending(arguments: argparse.Namespace) -> None:
+    """Say that rows are under way, if some are, and what to do with them by the options that the command has."""
     from hocket.batch.replay import read_open_batches
 
     with contextlib.suppress(OSError, InvalidInput):
-        if count := sum(entry.waiting for entry in read_open_batches(out)):
-            ends = ", and with --cancel ends them" if can_cancel else ""
+        if count := sum(entry.waiting for entry in read_open_batches(arguments.out)):
+            ends = ", and with --cancel ends them" if "cancel" in arguments else ""
             note(f"{count} rows are under way at the provider: the same command collects them{ends}")
 
 

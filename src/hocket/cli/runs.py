@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING
 
 from hocket.cli.arguments import OneLineParser, parse_count
-from hocket.cli.exits import INTERRUPTED
 from hocket.cli.named_objects import load_object
 from hocket.cli.output import accept_any_text, note, print_lines
 from hocket.errors import InvalidInput
@@ -188,20 +187,22 @@ def _work(arguments: argparse.Namespace) -> None:
     if not runs.durables:
         raise InvalidInput(f"{arguments.runs} has nothing to work on; runs.durable(...) says what there are runs of")
     names = ", ".join(f"{one.name} {one.version}" for one in runs.durables)
-    usual = signal.getsignal(signal.SIGINT)
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with runs:
             note(f"works on {names} at {runs.address}; Ctrl-C ends it")
             try:
                 while True:
                     time.sleep(_A_DAY)
-            except KeyboardInterrupt:
-                signal.signal(signal.SIGINT, _end_at_once)
+            except (KeyboardInterrupt, SystemExit):
+                for number in usual:
+                    signal.signal(number, _end_at_once)
                 note("ends; its runs go on in another process, or in the next; Ctrl-C again: at once")
                 raise
     finally:
-        signal.signal(signal.SIGINT, usual)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
 
 
 def _end_at_once(number: int, frame: object) -> None:
-    os._exit(INTERRUPTED)
+    os._exit(128 + number)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hocket.cli.arguments import OneLineParser, parse_count
+from hocket.cli.bulk import add_ledger_option, use_ledger
 from hocket.cli.named_objects import load_object
 from hocket.cli.output import note
 from hocket.errors import InvalidInput, MissingDependency
@@ -36,7 +37,7 @@ def configure(parser: OneLineParser) -> None:
     parser.declare(
         "--budget USD/PERIOD", "what models may cost a day or a month, each named key: 5/day", type=_parse_budget
     )
-    parser.declare("--ledger LEDGER", "where each call is booked: a file, sqlite:///... or postgresql://...")
+    add_ledger_option(parser)
     parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
     parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
     parser.declare(
@@ -73,10 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.embeddings import init_embeddings
     from hocket.serving import openai_app
 
-    if arguments.ledger is not None:
-        from hocket.ledger import open_ledger, set_ledger
-
-        set_ledger(open_ledger(arguments.ledger))
+    use_ledger(arguments.ledger)
     budget = _hold_budget(arguments.budget, is_named=isinstance(keys, dict))
     models: dict[str, Any] = {name: _open_model(model) for name, model in names.items()}
     for further in (

@@ -5,17 +5,11 @@ The table goes to standard output, and how far the run is to standard error.
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from hocket.cli.arguments import (
-    OneLineParser,
-    add_model_options,
-    parse_count,
-    parse_price,
-    parse_seconds,
-    require_writable,
-)
+from hocket.cli.arguments import OneLineParser, add_model_options, add_schema_option, parse_count, require_writable
+from hocket.cli.bulk import add_bulk_options, run_bulk, use_price
 from hocket.cli.eval.verdicts import (
     add_verdict_options,
     check_page,
@@ -27,14 +21,13 @@ from hocket.cli.eval.verdicts import (
 )
 from hocket.cli.model_options import GivenOptions, read_model_options
 from hocket.cli.named_objects import load_object
-from hocket.cli.output import keep_line_open
-from hocket.cli.progress import ProgressLine, explain_stop, note_pending
+from hocket.cli.progress import explain_stop
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 
 if TYPE_CHECKING:
+    from hocket.batch.progress import Listener
     from hocket.evaluation import Case, EvalReport, Scorer
-    from hocket.language_models import BaseChatModel
     from hocket.messages import MessageLikeRepresentation
     from hocket.runnables.base import AnyRunnable
 
@@ -45,7 +38,7 @@ Target: TypeAlias = "AnyRunnable | Callable[..., object]"
 HELP = "Ask a model, or a target of yours, for each case, and score its answers."
 
 _SCORERS = ("called", "cites", "contains", "exact", "fields", "mrr")
-_OF_MODELS = ("model", "system", "base_url", "max_tokens", "temperature", "seed", "option", "price")
+_OF_MODELS = ("model", "system", "base_url", "max_tokens", "temperature", "seed", "option", "schema", "price")
 
 
 def configure(parser: OneLineParser) -> None:
@@ -54,6 +47,7 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("--out FILE", "where the answers go; their scores go beside it", required=True)
     parser.declare("--target MODULE:NAME", "in place of a model: a chain, an agent, or a function of the input")
     add_model_options(parser)
+    add_schema_option(parser)
     parser.declare(
         "--score NAME ...",
         f"how answers are scored: {', '.join(_SCORERS)}, or module:name of a scorer; several times for several "
@@ -65,68 +59,45 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("--baseline OLD", "an earlier run: compare with it, and stop as soon as the verdict is certain")
     parser.declare("--at-least METRIC=RATE ...", "exit with 9 if this is certainly not reached", type=_parse_rate)
     add_verdict_options(parser)
-    parser.declare("--budget USD", "stop before more than this is spent, in all runs on FILE: 5, 0.50")
-    parser.declare(
-        "--price IN,OUT",
-        "what the model costs live, half by batch, in US dollars a million tokens of input, and of output: 1.25,10",
-        type=parse_price,
-    )
-    parser.declare("--max-concurrency N", "cases asked for at once (default: 100)", type=parse_count, default=100)
-    parser.declare(
-        "--via", "live: at once (default); provider: by its batch endpoint, within a day", choices=("live", "provider")
-    )
-    parser.declare(
-        "--wait SECONDS", "wait so long for batches; 0: submit, collect what is there, and end", type=parse_seconds
-    )
+    add_bulk_options(parser, "cases")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask for the cases, print the report, and return the exit code.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C; the same command goes on.
+        KeyboardInterrupt, SystemExit: Ctrl-C, SIGTERM; the same command goes on.
         HocketError: an argument is wrong, a line is no case, or what the target raises that all cases would meet.
     """
-    from hocket._runtime.portal import run_in_portal
-    from hocket.batch.replay import hold_for_files
-    from hocket.budgets import Budget
     from hocket.evaluation import aevaluate
     from hocket.evaluation.scores import find_scores_path
 
     require_writable("--out", arguments.out)
     check_page(arguments)
     cases = _read_cases(arguments.cases)
-    budget = None if arguments.budget is None else Budget(usd=arguments.budget, name="--budget")
     scorers = _load_scorers(arguments)
     target = _open_target(arguments)
-    line = ProgressLine(len(cases) * arguments.repeats)
 
-    async def ask() -> "EvalReport":
-        async with hold_for_files(budget, arguments.out, find_scores_path(arguments.out)):
-            return await aevaluate(
-                target,
-                cases,
-                [*scorers.values()],
-                arguments.out,
-                repeats=arguments.repeats,
-                baseline=arguments.baseline,
-                min_difference=arguments.min_difference,
-                max_concurrency=arguments.max_concurrency,
-                via=arguments.via or "live",
-                wait=arguments.wait,
-                progress=line.show,
-            )
+    def ask(progress: "Listener") -> "Awaitable[EvalReport]":
+        return aevaluate(
+            target,
+            cases,
+            [*scorers.values()],
+            arguments.out,
+            repeats=arguments.repeats,
+            baseline=arguments.baseline,
+            min_difference=arguments.min_difference,
+            max_concurrency=arguments.max_concurrency,
+            via=arguments.via,
+            retry_via=arguments.retry_via,
+            wait=arguments.wait,
+            progress=progress,
+        )
 
-    try:
-        with keep_line_open(line.end_row):
-            report = run_in_portal(ask)
-    except KeyboardInterrupt:
-        note_pending(arguments.out, can_cancel=False)
-        raise
-    finally:
-        line.finish()
+    count = len(cases) * arguments.repeats
+    report = run_bulk(ask, arguments, count, arguments.out, find_scores_path(arguments.out))
     print_result(report, arguments)
-    code = explain_stop(report.stopped, arguments.out, can_cancel=False)
+    code = explain_stop(report.stopped, arguments)
     return tell_faults(_find_faults(report, arguments)) if code is None else code
 
 
@@ -195,29 +166,27 @@ def _open_target(arguments: argparse.Namespace) -> Target:
             raise InvalidInput(f"--target is asked as it is; leave --{given[0].replace('_', '-')} out")
         return cast("Target", load_object(arguments.target, "target"))
     from hocket.cli.choice import open_first_model
-    from hocket.prices import Price, set_prices
+    from hocket.cli.schemas import parse_schema
 
+    schema = None if arguments.schema is None else parse_schema(arguments.schema)
     opened = open_first_model(arguments.model, arguments.base_url, read_model_options(arguments))
-    if arguments.price is not None:
-        # With a judge two models are asked, and the price is of one.
-        set_prices(
-            {opened.name if arguments.judge else "*": Price(*arguments.price, batch=Price(*arguments.price).halve())}
-        )
-    return opened.model if arguments.system is None else _begin_with(arguments.system, opened.model)
+    use_price(arguments.price, opened.name if arguments.judge else "*")  # of two models it is that of one
+    asked = opened.model if schema is None else opened.model.with_structured_output(cast("dict[str, object]", schema))
+    return asked if arguments.system is None else _begin_with(arguments.system, asked)
 
 
-def _begin_with(system: str, model: "BaseChatModel") -> "AnyRunnable":
-    """Return a model with instructions before each case. They are in a template: so they are part of its fingerprint."""
+def _begin_with(system: str, asked: "AnyRunnable") -> "AnyRunnable":
+    """Return what is asked, with instructions before each case: in a template, so that they are part of its fingerprint."""
     from hocket.messages import SystemMessage, convert_to_messages
     from hocket.prompts import ChatPromptTemplate, MessagesPlaceholder
     from hocket.runnables import RunnableLambda
 
-    def read(asked: object) -> dict[str, object]:
-        several = [asked] if isinstance(asked, str) else asked
+    def read(case: object) -> dict[str, object]:
+        several = [case] if isinstance(case, str) else case
         return {"asked": convert_to_messages(cast("list[MessageLikeRepresentation]", several))}
 
     prompt = ChatPromptTemplate.from_messages([SystemMessage(system), MessagesPlaceholder("asked")])
-    return RunnableLambda(read) | prompt | model
+    return RunnableLambda(read) | prompt | asked
 
 
 def _parse_rate(text: str) -> tuple[str, float]:
