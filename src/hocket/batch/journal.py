@@ -95,7 +95,7 @@ class BatchJournal:
         self._state = bytearray()
         self._digests = array("I")
         self._lines: list[bytes] = []
-        self._changing = threading.Lock()  # held for a moment: the loop adds lines while a thread writes others
+        self._changing = threading.Lock()  # held for a moment: the loop adds and counts while a thread does
         self._writing = threading.Lock()  # a write that its task has left goes on before the file is closed
         if os.path.isdir(self.path):
             raise InvalidInput(f"out is {self.path!r}, a directory; it must be a file's path, such as answers.jsonl")
@@ -167,14 +167,17 @@ class BatchJournal:
         if missing > 0:
             self._state.extend(bytes(missing))
             self._digests.extend([0] * missing)
-        before = self._state[row]
-        self.report.ok += (state == OK) - (before == OK)
-        self.report.failed += (state in (FAILED, GIVEN_UP)) - (before in (FAILED, GIVEN_UP))
-        self._state[row] = state
+        self._count(row, state)
         self._digests[row] = digest
         self.tries.pop(row, None)
         for entry in self.batches.values():
             entry.finish(row)
+
+    def _count(self, row: int, state: int) -> None:
+        with self._changing:
+            before, self._state[row] = self._state[row], state
+            self.report.ok += (state == OK) - (before == OK)
+            self.report.failed += (state in (FAILED, GIVEN_UP)) - (before in (FAILED, GIVEN_UP))
 
     def _take_batch_line(self, data: LineData) -> None:
         key = data.get("batch")
@@ -198,6 +201,9 @@ class BatchJournal:
             for older in self.batches.values():  # whose rows are open again, if one is in both
                 for row in entry.numbers:
                     older.finish(row)
+            for row in entry.numbers:  # it is under way now, and no more what its line says
+                if row < len(self._state):
+                    self._count(row, TODO)
             self.batches[key] = entry
 
     def begin_batch(self, entry: BatchEntry) -> None:

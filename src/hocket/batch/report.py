@@ -48,7 +48,7 @@ class BatchReport:
 
     Attributes:
         ok: rows that are answered.
-        failed: rows whose last try failed.
+        failed: rows whose last try failed; one that is in a batch again is ``pending``, and not failed.
         skipped: of these two, the rows that an earlier run had done with, and that were not asked for again.
         usage: tokens of all tries, in all runs, failed ones too.
         cost: in US dollars, of the same; where some tries have no price, of the others. None: no try has one.
