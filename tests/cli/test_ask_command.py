@@ -124,9 +124,16 @@ def test_the_index_may_be_kept_elsewhere(ask: Run, folder: Path, tmp_path: Path)
         (["{folder}", "{folder}/boiler.md"], "there is no question", 2),
         (["{folder}", " "], "the question is empty", 2),
         (["{folder}/none.md", QUESTION], "none.md", 2),
+        (
+            ["http://127.0.0.1:9/a.html", QUESTION],
+            "http://127.0.0.1:9/a.html: it leads to this machine or a private network, and only public addresses are asked, "
+            "since an address may be a stranger's, and what is there for you alone; save the page, as with `curl -o page.html "
+            "ADDRESS`, and name the file\n",
+            2,
+        ),
         (["{folder}", QUESTION, "--embed", "nobody:x"], "no provider of embedding models is called 'nobody'", 4),
     ],
-    ids=["no file", "no question", "empty", "absent", "embed"],
+    ids=["no file", "no question", "empty", "absent", "this machine", "embed"],
 )
 def test_what_cannot_be_asked(ask: Run, folder: Path, arguments: list[str], problem: str, code: int) -> None:
     done = ask(*(one.format(folder=folder) for one in arguments), *MODEL)

@@ -202,6 +202,7 @@ _IN_PYTHON = (
     (r"\bthe model did not call answer: it said\b", "the model gave no object, but said"),
     (r", or give json_lines=True if each line is a record", ""),
     (r"; open_documents\(\) reads directories", ""),
+    (r"; WebBaseLoader\(.*?\) asks there", "; save the page, as with `curl -o page.html ADDRESS`, and name the file"),
 )
 
 
