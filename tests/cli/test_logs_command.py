@@ -13,6 +13,7 @@ import pytest
 from hocket import open_history
 from hocket.cli.chat import talks
 from hocket.cli.chat.talks import find_last_talk
+from hocket.testing import OpenAIFormat, serve
 
 Inside = Callable[..., Any]
 CODE = "fake:So:\n```\nx = 1\n```"
@@ -58,6 +59,23 @@ def test_what_was_said_is_listed(inside: Inside, folder: Path) -> None:
     assert "2 talks are called 2" in inside("logs", "-c", "2").stderr
     assert inside("logs", "path").stdout == f"{folder}\n"
     assert "HOCKET_TALKS is empty" in inside("logs", HOCKET_TALKS="").stderr
+
+
+def test_a_line_shows_the_question_and_not_what_comes_before_it(inside: Inside, folder: Path, tmp_path: Path) -> None:
+    """By `-f`, also where a picture is attached; in full, and for a search, all of it is there."""
+    (tmp_path / "notes.md").write_text("The sea\n\nis wide. " * 9)
+    (tmp_path / "sky.png").write_bytes(b"\x89PNG\r\n\x1a\n0000")
+    files = ("-f", str(tmp_path / "notes.md"), "-f", str(tmp_path / "notes.md"))
+    with serve(OpenAIFormat(), "Yes.") as server:
+        asks = ("--base-url", server.url, "-m", "small", *files)
+        inside(*asks, "Is it\n\nwide?", OPENAI_API_KEY="k")
+        inside("-c", *asks, "-a", str(tmp_path / "sky.png"), "And blue?")
+        assert [{*message} for message in server.requests[1].json["messages"]] == [{"role", "content"}] * 3
+    lines = inside("logs", "-s", "-q", "sea").stdout.splitlines()
+    assert [line.rpartition("  ")[2] for line in lines] == ["Is it wide?", "And blue?"]
+    one = json.loads(inside("logs", "-n", "1", "--json").stdout)
+    assert one["asked"] == "And blue?" and one["question"].startswith("notes.md:\nThe sea\n\nis wide. ")
+    assert "> notes.md:\n> The sea" in inside("logs").stdout
 
 
 def test_words_are_searched_for(inside: Inside, folder: Path) -> None:

@@ -27,7 +27,7 @@ _FEW = 3  # answers that are shown where nobody says how many
 
 Entry = dict[str, object]
 """A question and its answer: ``talk``, the name of its file; ``at``, when something was said last there; ``model``,
-``question``, ``answer``, ``usage``."""
+``question``, ``asked``, the question without what ``-f`` put before it, ``answer``, ``usage``."""
 
 
 def configure(parser: OneLineParser) -> None:
@@ -103,7 +103,7 @@ def _show(arguments: argparse.Namespace, folder: Path) -> None:
         elif arguments.json:
             print_lines([json.dumps(entry)])
         elif arguments.short:
-            print_lines([f"{entry['talk']}  {name}  {shorten(squeeze(str(entry['question'])), 80)}"])
+            print_lines([f"{entry['talk']}  {name}  {shorten(squeeze(str(entry['asked'])), 80)}"])
         else:
             asked = [f"> {line}".rstrip() for line in str(entry["question"]).splitlines()]
             print_lines([f"# {entry['talk']}, {str(entry['at'])[:16]}, {name}", "", *asked, "", answer, ""])
@@ -134,6 +134,7 @@ def _find_entries(arguments: argparse.Namespace, folder: Path) -> Iterator[Entry
 def _read_talk(path: Path, asked: str | None) -> Iterator[Entry]:
     """Yield the exchanges of a talk, the last first."""
     from hocket.chat_history import FileChatMessageHistory
+    from hocket.cli.chat.attachments import find_question
     from hocket.message_toolkit.exchanges import split_exchanges
     from hocket.messages import AIMessage, HumanMessage
 
@@ -143,11 +144,13 @@ def _read_talk(path: Path, asked: str | None) -> Iterator[Entry]:
         return
     for exchange in reversed(split_exchanges(FileChatMessageHistory(path).messages)):
         answers = [one for one in exchange if isinstance(one, AIMessage)]
+        asks = [one for one in exchange if isinstance(one, HumanMessage)]
         yield {
             "talk": path.stem,
             "at": at,
             "model": answers[-1].response_metadata.get("model_name", asked) if answers else asked,
-            "question": "\n\n".join(one.text for one in exchange if isinstance(one, HumanMessage)),
+            "question": "\n\n".join(one.text for one in asks),
+            "asked": "\n\n".join(map(find_question, asks)),
             "answer": "\n\n".join(one.text for one in answers if one.text),
             "usage": answers[-1].usage_metadata if answers else None,
         }

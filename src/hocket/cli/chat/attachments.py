@@ -10,31 +10,42 @@ from hocket.cli.fetching import fetch_address
 from hocket.errors import InvalidInput
 from hocket.messages import HumanMessage
 
-__all__ = ["attach_files", "read_attachment"]
+__all__ = ["attach_files", "find_question", "read_attachment"]
 
 MOST_BYTES = 50 * 2**20  # more than any provider takes in one request
+
+_START = "question_start"
 
 Part = dict[str, str]
 
 
-def attach_files(question: str, names: Sequence[str]) -> str | HumanMessage:
+def attach_files(question: str, names: Sequence[str], before: Sequence[str] = ()) -> str | HumanMessage:
     """Return a question with what is attached to it; one with texts alone stays a text, which every model reads.
 
     Args:
         question: what is asked.
         names: of files, or addresses; ``-`` is standard input.
+        before: texts that come before it; where it begins behind them is noted beside the content (`find_question`).
 
     Raises:
         InvalidInput, LLMError: as `read_attachment`.
     """
     parts = list(map(read_attachment, names))
-    texts = [question, *(part["text"] for part in parts if part["type"] == "text")]
+    texts = [*before, question, *(part["text"] for part in parts if part["type"] == "text")]
     others = [part for part in parts if part["type"] != "text"]
     text = "\n\n".join(filter(None, texts))
-    if not others:
+    if not others and not before:
         return text
     content: list[str | dict[str, object]] = [{"type": "text", "text": text}] if text else []
-    return HumanMessage([*content, *map(dict[str, object], others)])
+    content += map(dict[str, object], others)
+    start = sum(len(one) + 2 for one in before)
+    return HumanMessage(content if others else text, additional_kwargs={_START: start} if start else {})
+
+
+def find_question(message: HumanMessage) -> str:
+    """Return a message's text without what comes before the question."""
+    start = message.additional_kwargs.get(_START)
+    return message.text[start:] if isinstance(start, int) else message.text
 
 
 def read_attachment(name: str) -> Part:

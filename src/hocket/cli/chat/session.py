@@ -106,8 +106,7 @@ class Session:
         Raises:
             Exception: what the model raises.
         """
-        text = "\n\n".join([*self._before, question])
-        asked = attach_files(text, self._attached) if self._attached else text
+        asked = attach_files(question, self._attached, self._before)
         if self._view.as_json:
             answer = ask_and_show(self._conversation, asked, lambda _: None)
             print_lines([self._write_json(answer)])
