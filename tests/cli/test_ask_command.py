@@ -126,8 +126,8 @@ def test_the_index_may_be_kept_elsewhere(ask: Run, folder: Path, tmp_path: Path)
         (["{folder}/none.md", QUESTION], "none.md", 2),
         (
             ["http://127.0.0.1:9/a.html", QUESTION],
-            "http://127.0.0.1:9/a.html: it leads to this machine or a private network, and only public addresses are asked, "
-            "since an address may be a stranger's, and what is there for you alone; save the page, as with `curl -o page.html "
+            "http://127.0.0.1:9/a.html: it leads to this machine or a private network, and only public addresses are asked: "
+            "what is there may be for you alone, and the address a stranger's; save the page, as with `curl -o page.html "
             "ADDRESS`, and name the file\n",
             2,
         ),

@@ -36,7 +36,7 @@ from hocket.cli import (
 from hocket.cli.arguments import OneLineParser
 from hocket.cli.default_command import find_mistyped, is_help_of_none, name_command
 from hocket.cli.exits import COMMAND_CODES, INTERRUPTED, MISUSED, OTHER_CODES, PIPE_CLOSED, exit_code, report
-from hocket.cli.interrupts import end_by_sigterm
+from hocket.cli.stop_signals import end_by_sigterm
 
 __all__ = ["main"]
 
@@ -77,10 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: its arguments; default: those of the process.
 
     Returns:
-        The exit code, one of `hocket.cli.exits.EXIT_CODES`.
-
-    Raises:
-        SystemExit: an argument is wrong, or SIGTERM has come; with one of these codes.
+        The exit code, one of `hocket.cli.exits.EXIT_CODES`. After SIGTERM `SystemExit` has it.
     """
     parser = _build_parser()
     completion.complete(parser)

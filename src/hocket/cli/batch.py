@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 from hocket.cli.arguments import OneLineParser, add_model_options, add_schema_option, parse_count, require_writable
 from hocket.cli.bulk import add_bulk_options, run_bulk, use_price
 from hocket.cli.exits import FAILED, use_command_words
-from hocket.cli.interrupts import Interrupt
 from hocket.cli.model_options import read_model_options
 from hocket.cli.output import note
 from hocket.cli.progress import explain_stop
+from hocket.cli.stop_signals import StopSignal
 from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
     asked = rows.prepare(model, schema)
     if arguments.cancel:
         return _cancel(asked, arguments.out)
-    interrupt = Interrupt()
+    stop = StopSignal()
 
     def ask(progress: "Listener") -> "Awaitable[BatchReport]":
         return arun_batch(
             asked,
-            _until(interrupt, rows.read()),
+            _until(stop, rows.read()),
             arguments.out,
             id=rows.find_id,
             max_concurrency=arguments.max_concurrency,
@@ -98,10 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
 
     # What is in flight ends within seconds, but not what is in a batch: that is left under way at once.
-    held = interrupt if arguments.via == "live" else None
-    report = run_bulk(ask, arguments, rows.count, arguments.out, interrupt=held)
+    report = run_bulk(ask, arguments, rows.count, arguments.out, stop=stop if arguments.via == "live" else None)
     _name_failures(report, arguments.out)
-    interrupt.raise_again()
+    stop.raise_again()
     code = explain_stop(report.stopped, arguments)
     return code if code is not None else FAILED if report.failed else 0
 
@@ -131,9 +130,9 @@ def _name_failures(report: "BatchReport", out: str) -> None:
         note(f"{report.unreadable} lines of {out} could not be read; they stay there, and were not counted")
 
 
-async def _until(interrupt: Interrupt, rows: Iterator[Row]) -> AsyncIterator[Row]:
+async def _until(stop: StopSignal, rows: Iterator[Row]) -> AsyncIterator[Row]:
     """Yield rows until Ctrl-C. Rows of a sync iterable would be read ahead, and those that were read are still asked."""
     for row in rows:
-        if interrupt.has_come:
+        if stop.number is not None:
             return
         yield row

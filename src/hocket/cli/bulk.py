@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from hocket.cli.arguments import OneLineParser, parse_count, parse_price, parse_seconds, require_writable
-from hocket.cli.interrupts import Interrupt
 from hocket.cli.output import keep_line_open, note
 from hocket.cli.progress import ProgressLine, note_pending
+from hocket.cli.stop_signals import StopSignal
 
 if TYPE_CHECKING:
     from hocket.batch.progress import Listener
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["add_bulk_options", "add_ledger_option", "run_bulk", "use_ledger", "use_price"]
 
 Report = TypeVar("Report")
-
-_VIA = ("live", "provider")
 
 
 def add_bulk_options(parser: OneLineParser, things: str) -> None:
@@ -33,14 +31,11 @@ def add_bulk_options(parser: OneLineParser, things: str) -> None:
     parser.declare(
         "--via",
         "live: at once (default); provider: by its batch endpoint, within a day, at half the price",
-        choices=_VIA,
+        choices=("live", "provider"),
         default="live",
     )
-    parser.declare(
-        "--retry-via",
-        f"where {things} are asked again that a batch left unanswered (default: as --via)",
-        choices=_VIA,
-    )
+    again = f"where {things} are asked again that a batch left unanswered (default: as --via)"
+    parser.declare("--retry-via", again, choices=("live", "provider"))
     parser.declare(
         "--wait SECONDS", "wait so long for batches; 0: submit, collect what is there, and end", type=parse_seconds
     )
@@ -82,7 +77,7 @@ def run_bulk(
     arguments: argparse.Namespace,
     count: int,
     *files: str,
-    interrupt: Interrupt | None = None,
+    stop: StopSignal | None = None,
 ) -> Report:
     """Return what a bulk run comes to, within its budget and booked in its ledger.
 
@@ -91,7 +86,7 @@ def run_bulk(
         arguments: of the command.
         count: of what is asked for.
         files: where it writes, whose earlier runs count for the budget.
-        interrupt: holds the first Ctrl-C or SIGTERM, which ``ask`` goes by; None: it breaks off what is in flight.
+        stop: holds the first Ctrl-C or SIGTERM, which ``ask`` goes by; None: it breaks off what is in flight.
 
     Raises:
         KeyboardInterrupt, SystemExit: Ctrl-C, SIGTERM; what has come is in the files.
@@ -110,7 +105,7 @@ def run_bulk(
             return await ask(line.show)
 
     try:
-        with contextlib.nullcontext() if interrupt is None else interrupt.hold(), keep_line_open(line.end_row):
+        with contextlib.nullcontext() if stop is None else stop.hold(), keep_line_open(line.end_row):
             return run_in_portal(ask_within_budget)
     except (KeyboardInterrupt, SystemExit):
         note("stopped; the same command goes on")

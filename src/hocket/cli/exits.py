@@ -106,10 +106,7 @@ EXIT_CODES = {
 }
 """What each code means, in a line."""
 
-OTHER_CODES = {
-    0: "done",
-    **{code: EXIT_CODES[code] for code in (FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED, TERMINATED)},
-}
+OTHER_CODES = {0: "done", **{code: EXIT_CODES[code] for code in EXIT_CODES if code in (FAILED, MISUSED) or code > 128}}
 """Those of a command that asks no model."""
 
 _AGENT_CODES = {code: meaning for code, meaning in EXIT_CODES.items() if code not in (WORSE, BUSY, OTHER_FILE)}

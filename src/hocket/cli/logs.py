@@ -134,7 +134,7 @@ def _find_entries(arguments: argparse.Namespace, folder: Path) -> Iterator[Entry
 def _read_talk(path: Path, asked: str | None) -> Iterator[Entry]:
     """Yield the exchanges of a talk, the last first."""
     from hocket.chat_history import FileChatMessageHistory
-    from hocket.cli.chat.attachments import find_question
+    from hocket.cli.chat.attachments import drop_fragments
     from hocket.message_toolkit.exchanges import split_exchanges
     from hocket.messages import AIMessage, HumanMessage
 
@@ -150,7 +150,7 @@ def _read_talk(path: Path, asked: str | None) -> Iterator[Entry]:
             "at": at,
             "model": answers[-1].response_metadata.get("model_name", asked) if answers else asked,
             "question": "\n\n".join(one.text for one in asks),
-            "asked": "\n\n".join(map(find_question, asks)),
+            "asked": "\n\n".join(map(drop_fragments, asks)),
             "answer": "\n\n".join(one.text for one in answers if one.text),
             "usage": answers[-1].usage_metadata if answers else None,
         }

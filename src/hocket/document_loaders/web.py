@@ -151,11 +151,10 @@ class WebBaseLoader(StreamLoader):
             raise self._refuse("it names no host; check the address") from None
         if is_private and not self.allow_private:
             where = "" if address == self.web_path else " by a redirect"
-            problem = (
-                f"it leads{where} to this machine or a private network, and only public addresses are asked, since an "
+            raise self._refuse(
+                f"it leads{where} to this machine or a private network, and only public addresses are asked: what is there "
+                "may be for you alone, and the address a stranger's; WebBaseLoader(..., allow_private=True) asks there"
             )
-            problem += "address may be a stranger's, and what is there for you alone"
-            raise self._refuse(f"{problem}; WebBaseLoader(..., allow_private=True) asks there")
 
     def _refuse(self, problem: str) -> DocumentError:
         return DocumentError(self.web_path, problem)

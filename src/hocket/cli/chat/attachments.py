@@ -10,7 +10,7 @@ from hocket.cli.fetching import fetch_address
 from hocket.errors import InvalidInput
 from hocket.messages import HumanMessage
 
-__all__ = ["attach_files", "find_question", "read_attachment"]
+__all__ = ["attach_files", "drop_fragments", "read_attachment"]
 
 MOST_BYTES = 50 * 2**20  # more than any provider takes in one request
 
@@ -25,7 +25,7 @@ def attach_files(question: str, names: Sequence[str], before: Sequence[str] = ()
     Args:
         question: what is asked.
         names: of files, or addresses; ``-`` is standard input.
-        before: texts that come before it; where it begins behind them is noted beside the content (`find_question`).
+        before: texts that come before it; where it begins behind them is noted beside the content (`drop_fragments`).
 
     Raises:
         InvalidInput, LLMError: as `read_attachment`.
@@ -42,7 +42,7 @@ def attach_files(question: str, names: Sequence[str], before: Sequence[str] = ()
     return HumanMessage(content if others else text, additional_kwargs={_START: start} if start else {})
 
 
-def find_question(message: HumanMessage) -> str:
+def drop_fragments(message: HumanMessage) -> str:
     """Return a message's text without what comes before the question."""
     start = message.additional_kwargs.get(_START)
     return message.text[start:] if isinstance(start, int) else message.text
