@@ -253,8 +253,6 @@ def require_writable(option: str, path: str) -> None:
     directory = os.path.dirname(path) or os.curdir
     if not os.path.isdir(directory):
         raise InvalidInput(f"{option} {path}: there is no directory {directory}; make it first")
-    if os.path.isdir(path):
-        raise InvalidInput(f"{option} {path} is a directory; name a file in it")
     if not os.access(path if os.path.exists(path) else directory, os.W_OK):
         raise InvalidInput(f"{option} {path} cannot be written; what is said would be lost")
 

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,6 +10,7 @@ from hocket.cli.arguments import OneLineParser, parse_count, parse_price, parse_
 from hocket.cli.output import keep_line_open, note
 from hocket.cli.progress import ProgressLine, note_pending
 from hocket.cli.stop_signals import StopSignal
+from hocket.errors import InvalidInput
 
 if TYPE_CHECKING:
     from hocket.batch.progress import Listener
@@ -60,6 +62,8 @@ def use_ledger(address: str | None) -> None:
 
     ledger, found = open_ledger(address), parse_address(address, "a ledger")
     if found.kind in ("file", "sqlite"):
+        if os.path.isdir(found.place):
+            raise InvalidInput(f"--ledger {found.place} is a directory; name a file in it")
         require_writable("--ledger", found.place)
     set_ledger(ledger)
 
