@@ -13,7 +13,7 @@ from hocket.messages import BaseMessage
 from hocket.outputs import ChatGeneration, ChatResult
 from hocket.tools import tool
 
-__all__ = ["clerk", "make_runs", "none", "runs"]
+__all__ = ["clerk", "front", "make_runs", "none", "runs"]
 
 
 @tool
@@ -42,9 +42,9 @@ class Clerk(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=said)])
 
 
-def make_runs(url: str) -> Runs:
+def make_runs(url: str, max_concurrency: int = 100) -> Runs:
     """Return runs of an agent that asks a person, and of functions: one waits, one fails, one blocks when it is told to."""
-    runs = open_runs(url)
+    runs = open_runs(url, max_concurrency=max_concurrency)
     runs.durable(create_agent(Clerk(), [refund], interrupt_on=["refund"]), name="clerk")
 
     @runs.durable
@@ -67,3 +67,4 @@ def make_runs(url: str) -> Runs:
 runs = make_runs(os.environ.get("RUNS", "sqlite:///none.db"))
 clerk = runs.durables[0]
 none = open_runs("sqlite:///none.db")
+front = make_runs("sqlite:///none.db", 0)

@@ -65,6 +65,7 @@ def test_a_list(run: Inside) -> None:
     assert rows[-1][-1] == "1"
     assert len(run("list", "--status", "failed").stdout.splitlines()) == 2
     assert len(run("list", "--name", "clerk", "--limit", "2").stdout.splitlines()) == 3
+    assert run("list", "--limit", "2", "--before", rows[1][0]).stdout.splitlines()[1].split()[0] == rows[2][0]
     [told] = map(json.loads, run("list", "--name", "report", "--json").stdout.splitlines())
     assert (told["id"], told["waiting_for"], told["attempts"]) == ("report-1", ["release"], 1)
 
@@ -164,6 +165,7 @@ def test_what_is_no_runs(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Non
     for name, words in (
         ("clerk", "durable_program:clerk is Durable; it is what open_runs() returns"),
         ("none", "durable_program:none has nothing to work on"),
+        ("front", "durable_program:front has max_concurrency=0"),
         ("no", "durable_program has no 'no'"),
     ):
         done = inside("runs", "work", f"durable_program:{name}")

@@ -6,7 +6,7 @@ import pytest
 
 from hocket import create_agent
 from hocket.durable import open_runs, step, wait_for
-from hocket.errors import InvalidInput, RunFailed
+from hocket.errors import InvalidInput, RunFailed, UnknownRun
 from tests.durable.conftest import make_runs, work
 from tests.kit.models import hook_model
 
@@ -39,9 +39,9 @@ def test_a_password_is_not_told():
         assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("count", [0, -1, True, 1.5, "3", None])
+@pytest.mark.parametrize("count", [-1, True, 1.5, "3", None])
 def test_max_concurrency(url: str, count: Any):
-    """It is a whole number above 0."""
+    """It is a whole number, and 0 says that others work."""
     with pytest.raises(InvalidInput, match="max_concurrency"):
         open_runs(url, max_concurrency=count)
 
@@ -125,8 +125,10 @@ async def test_options_of_a_resume(url: str):
 
 
 async def test_filters_of_a_list(url: str):
-    """A status is one of them, and a limit a whole number above 0."""
+    """A status is one of them, a limit a whole number above 0, and the run that it begins behind one that there is."""
     runs = open_runs(url)
+    with pytest.raises(UnknownRun, match="'gone'"):
+        await runs.alist(before="gone")
     for options in ({"status": "lost"}, {"limit": 0}, {"limit": -1}, {"limit": "3"}):
         with pytest.raises(InvalidInput):
             await runs.alist(**options)

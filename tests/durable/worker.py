@@ -131,9 +131,9 @@ def make_agent() -> Agent[str]:
     return create_agent(Actor(part="clerk"), tools, interrupt_on=["refund"], name="clerk")
 
 
-def make_runs(url: str) -> tuple[Runs, dict[str, Durable[str, Any]]]:
+def make_runs(url: str, max_concurrency: int = 100) -> tuple[Runs, dict[str, Durable[str, Any]]]:
     """Return what the exam works on, and what its runs are runs of, by name."""
-    runs = open_runs(url)
+    runs = open_runs(url, max_concurrency=max_concurrency)
     clerk = runs.durable(make_agent(), name="clerk")
 
     @runs.durable

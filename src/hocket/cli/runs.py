@@ -53,6 +53,7 @@ def configure(parser: OneLineParser) -> None:
     made["list"].declare("--status STATUS", f"only these: {', '.join(STATUSES)}", choices=STATUSES)
     made["list"].declare("--name NAME", "only runs of this name")
     made["list"].declare("--limit N", "as many at most (default: %(default)s)", type=parse_count, default=100)
+    made["list"].declare("--before ID", "only runs older than this one: the last of a list begins the next")
     made["signal"].declare("name NAME", "of the signal")
     made["signal"].declare("value JSON", "what the run gets: true, 3, '\"a text\"' ...", nargs="?", type=_parse_json)
     made["decide"].declare("call CALL", "the id of the call, see `hocket runs show`")
@@ -120,7 +121,9 @@ def _open(arguments: argparse.Namespace) -> "Runs":
 def _list(arguments: argparse.Namespace) -> None:
     from hocket.cli.run_views import describe_info, write_runs
 
-    infos = _open(arguments).list_runs(status=arguments.status, name=arguments.name, limit=arguments.limit)
+    infos = _open(arguments).list_runs(
+        status=arguments.status, name=arguments.name, limit=arguments.limit, before=arguments.before
+    )
     print_lines(map(_to_json, map(describe_info, infos)) if arguments.json else write_runs(infos))
 
 
@@ -186,6 +189,10 @@ def _work(arguments: argparse.Namespace) -> None:
         raise InvalidInput(f"{arguments.runs} is {type(runs).__name__}; it is what open_runs() returns")
     if not runs.durables:
         raise InvalidInput(f"{arguments.runs} has nothing to work on; runs.durable(...) says what there are runs of")
+    if not runs.max_concurrency:
+        raise InvalidInput(
+            f"{arguments.runs} has max_concurrency=0, with which a process works on none; give it a number"
+        )
     names = ", ".join(f"{one.name} {one.version}" for one in runs.durables)
     usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -44,7 +44,7 @@ class OwnRuns(Protocol):
 
     @property
     def is_working(self) -> bool:
-        """Whether this process works on them."""
+        """Whether this process starts some."""
         ...
 
     def run(self, id: str) -> Run[Any]:
@@ -112,11 +112,11 @@ class Durable(Generic[Input, Output]):
 
         Raises:
             RunExists: there is a run of this id, which was started with something else.
-            InvalidInput: the input cannot be stored, the id will not do, or this process does not work on runs.
+            InvalidInput: the input cannot be stored, the id will not do, or this is outside of ``async with runs``.
             EngineUnavailable: the store cannot be reached. Nothing was started.
         """
         if not self.runs.is_working:
-            raise InvalidInput("runs are started by a process that works on them: `async with runs:` around this")
+            raise InvalidInput("runs are started inside of `async with runs:`, which belongs around this")
         given = self._input.dump(input, f"the input of {self.name!r}")
         text = RunStart(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
         id = self._choose_id(input) if id is None else check_line("id", id, _LONGEST_ID)

@@ -80,7 +80,10 @@ class Engine(Protocol):
         ...
 
     async def start(self, id: str, kind: Kind, text: str) -> None:
-        """Have a run executed. There may be one of this id, which stays as it is."""
+        """Have a run executed, by this process, if it is a worker, and else by one that is.
+
+        There may be one of this id, which stays as it is.
+        """
         ...
 
     async def cancel(self, id: str) -> None:
@@ -104,9 +107,9 @@ class Engine(Protocol):
         ...
 
     async def find(
-        self, name: str | None, status: Status | None, most: int, after: int, before: float | None
+        self, name: str | None, status: Status | None, most: int, before: float | None
     ) -> Sequence[EngineState]:
-        """Return ``most`` runs, newest first, without the first ``after``; of a name, and a status, if these are given.
+        """Return ``most`` runs, newest first; of a name, and a status, if these are given.
 
         ``before``: those that were started by then, in seconds since 1970; None: all.
         """

@@ -53,14 +53,15 @@ def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = N
     Args:
         url: ``sqlite:///path``, for the processes of one machine, or ``postgresql://host/database``. The histories of the
             runs' agents are there, too. ``?options=-csearch_path%3DNAME`` names a schema, whose runs are apart from others.
-        max_concurrency: runs that this process works on at once; those that wait are not counted.
+        max_concurrency: runs that this process works on at once; those that wait are not counted. 0: it works on none, and
+            starts runs for other processes, which look for them once a second.
         engine: executes the runs; default: DBOS, in this process.
 
     Raises:
-        InvalidInput: the address is of another kind, or the number is none above 0.
+        InvalidInput: the address is of another kind, or the number is none of at least 0.
         MissingDependency: dbos is missing: ``pip install 'hocket[durable]'``.
     """
-    _check_count("max_concurrency", max_concurrency)
+    _check_count("max_concurrency", max_concurrency, 0)
     if find_spec("dbos") is None:  # SQLAlchemy comes with it
         raise MissingDependency("durable runs need the package dbos; run `pip install 'hocket[durable]'`")
     from hocket.durable.database import RunDatabase
@@ -68,9 +69,9 @@ def open_runs(url: str, *, max_concurrency: int = 100, engine: Engine | None = N
     return Runs(RunDatabase(url), max_concurrency, engine)
 
 
-def _check_count(what: str, count: object) -> None:
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise InvalidInput(f"{what} is {count!r}; it is a whole number above 0")
+def _check_count(what: str, count: object, least: int = 1) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < least:
+        raise InvalidInput(f"{what} is {count!r}; it is a whole number of at least {least}")
 
 
 class Runs:
@@ -79,10 +80,13 @@ class Runs:
     Args:
         database: where they are.
         max_concurrency, engine: see `open_runs`, which makes it.
+
+    Attributes:
+        max_concurrency: see `open_runs`.
     """
 
     def __init__(self, database: "RunDatabase", max_concurrency: int, engine: Engine | None) -> None:
-        self._most = max_concurrency
+        self.max_concurrency: int = max_concurrency
         self._durables: dict[Kind, Durable[Any, Any]] = {}
         self._newest: dict[str, str] = {}  # the version of a name that was made last
         if engine is None:
@@ -105,7 +109,7 @@ class Runs:
 
     @property
     def is_working(self) -> bool:
-        """Whether this process works on them."""
+        """Whether this process starts runs, and works on them, unless ``max_concurrency`` leaves that to others."""
         return self._is_open
 
     @property
@@ -165,6 +169,7 @@ class Runs:
         name: str | None = None,
         metadata: Mapping[str, object] | None = None,
         limit: int = 100,
+        before: str | None = None,
     ) -> list[RunInfo]:
         """Return how the runs stand, the newest first.
 
@@ -173,16 +178,24 @@ class Runs:
             name: of this name alone.
             metadata: of those alone that were started with these values, and perhaps others. All runs are read for it.
             limit: as many at most.
+            before: the id of a run: of those alone that were started before it. The last of a list begins the next one.
 
         Raises:
             InvalidInput: there is no such status, or the limit is none.
+            UnknownRun: there is no run ``before``, or not any more.
             EngineUnavailable: the store cannot be reached.
         """
         if status is not None and status not in get_args(Status):
             raise InvalidInput(f"status is {status!r}; it is one of {', '.join(get_args(Status))}")
         _check_count("limit", limit)
         asked = (metadata or {}).items()
-        return await self._store.find_all(name, status, limit, None, lambda info: asked <= info.metadata.items())
+        end = None if before is None else await self.run(before).ainfo()
+
+        def accept(info: RunInfo) -> bool:
+            is_older = end is None or (info.created, info.id) < (end.created, end.id)
+            return is_older and asked <= info.metadata.items()
+
+        return await self._store.find_all(name, status, limit, None if end is None else end.created, accept)
 
     list_runs: Final = sync_twin(alist)
 
@@ -222,7 +235,8 @@ class Runs:
     async def __aenter__(self) -> Self:
         if self._is_open:
             raise InvalidInput("this process works on these runs already; one `async with` is enough")
-        await self._store.engine.open(self._execute, self._durables)
+        if self.max_concurrency:  # else others work
+            await self._store.engine.open(self._execute, self._durables)
         self._is_open = True
         return self
 
@@ -254,7 +268,7 @@ class Runs:
     async def _execute(self, id: str, text: str, journal: Journal) -> str:
         """Execute a run to its end, on the loop of the engine; again where the store could not be reached meanwhile."""
         if self._places is None:
-            self._places = anyio.Semaphore(self._most)
+            self._places = anyio.Semaphore(self.max_concurrency)
         pause = _FIRST_PAUSE
         while True:
             try:

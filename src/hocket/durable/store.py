@@ -174,18 +174,29 @@ class RunStore:
         before: float | None,
         accept: Callable[[RunInfo], bool],
     ) -> list[RunInfo]:
-        """Return how the newest runs stand that ``accept`` accepts; of a name, a status, and a time, if these are given."""
+        """Return how the newest runs stand that ``accept`` accepts; of a name, a status, and a time, if these are given.
+
+        Of those that were started in one millisecond the order is that of their ids.
+        """
         found: list[RunInfo] = []
-        after, page = 0, max(most or 0, _PAGE)
-        while most is None or len(found) < most:
-            asked: Status | None = "running" if status == "waiting" else status
-            states = await self.engine.find(name, asked, page, after, before)
-            infos = [known.describe() for known in await self._complete(states)]
+        seen: set[str] = set()  # of the millisecond that the next page begins with
+        page = max((most or 0) + 1, _PAGE)
+        asked: Status | None = "running" if status == "waiting" else status
+        while True:
+            states = await self.engine.find(name, asked, page, before)
+            infos = [one.describe() for one in await self._complete([one for one in states if one.id not in seen])]
             found += [info for info in infos if status in (None, info.status) and accept(info)]
-            after += len(states)
             if len(states) < page:
                 break
-        return found[:most]
+            last = states[-1].created
+            if most is not None and len(found) >= most and found[most - 1].created > last:
+                break
+            if states[0].created == last:  # an engine orders as it likes those of one millisecond: all are read
+                page *= 2
+            else:
+                seen = set()
+            before, seen = last, seen | {state.id for state in states if state.created == last}
+        return sorted(found, key=lambda info: (info.created, info.id), reverse=True)[:most]
 
     async def _complete(self, states: Sequence[EngineState]) -> list[KnownRun]:
         standings = await self.call(lambda: self.database.tables.read([state.id for state in states]))
