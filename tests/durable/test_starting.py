@@ -122,17 +122,17 @@ async def read_pages(runs: Any, limit: int, **filters: Any) -> list[list[str]]:
     return pages
 
 
-@pytest.mark.parametrize("together", [1, 7, 25], ids=lambda count: f"{count} in a millisecond")
+@pytest.mark.parametrize("together", [1, 7, 25], ids=lambda count: f"{count} at once")
 async def test_pages(store_url: str, together: int, monkeypatch: pytest.MonkeyPatch):
-    """Every run is on one page, the newest first, however many were started in one millisecond."""
+    """Every run is on one page, the newest first, however many were started at one moment of the engine's."""
     monkeypatch.setattr(store, "_PAGE", 10)
     runs, _ = make_runs(store_url, echo)
     front = open_runs(store_url, max_concurrency=0)
     durable = front.durable(echo)
-    ids = [f"{at:02}" for at in range(26)]
+    ids = [f"run-{99 - at}" for at in range(26)]
     async with front:
         for id in ids:
-            await durable.astart("tea", id=id, metadata={"is_odd": int(id) % 2 == 1})
+            await durable.astart("tea", id=id, metadata={"is_odd": int(id[-1]) % 2 == 1})
     engine = sa.create_engine(store_url.replace("postgresql:", "postgresql+psycopg:"))
     table = "workflow_status" if store_url.startswith("sqlite") else "dbos.workflow_status"
     with engine.begin() as connection:
@@ -147,7 +147,7 @@ async def test_pages(store_url: str, together: int, monkeypatch: pytest.MonkeyPa
         pages = await read_pages(runs, limit)
         assert [id for page in pages for id in page] == newest
         assert {len(page) for page in pages[:-1]} <= {limit}
-    assert [id for page in await read_pages(runs, 5, metadata={"is_odd": True}) for id in page] == newest[::2]
+    assert [id for page in await read_pages(runs, 5, metadata={"is_odd": True}) for id in page] == newest[1::2]
     await front.run(ids[10]).acancel()
     assert await read_pages(runs, 5, status="cancelled") == [[ids[10]]]
     await runs.aclose()

@@ -118,7 +118,8 @@ class Durable(Generic[Input, Output]):
         if not self.runs.is_working:
             raise InvalidInput("runs are started inside of `async with runs:`, which belongs around this")
         given = self._input.dump(input, f"the input of {self.name!r}")
-        text = RunStart(self.name, self.version, given, _check_metadata(metadata), _find_deadline(timeout)).write()
+        facts, now = _check_metadata(metadata), clock.current().time()
+        text = RunStart(self.name, self.version, given, facts, _find_deadline(timeout), now).write()
         id = self._choose_id(input) if id is None else check_line("id", id, _LONGEST_ID)
         await self._store.engine.start(id, Kind(self.name, self.version), text)
         found = (await self._store.find(id)).record

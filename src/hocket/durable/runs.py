@@ -189,13 +189,13 @@ class Runs:
             raise InvalidInput(f"status is {status!r}; it is one of {', '.join(get_args(Status))}")
         _check_count("limit", limit)
         asked = (metadata or {}).items()
-        end = None if before is None else await self.run(before).ainfo()
+        end = None if before is None else await self._store.find(before)
+        latest = None if end is None else end.state.created
 
-        def accept(info: RunInfo) -> bool:
-            is_older = end is None or (info.created, info.id) < (end.created, end.id)
-            return is_older and asked <= info.metadata.items()
+        def accept(known: KnownRun) -> bool:
+            return (end is None or known.age < end.age) and asked <= known.record.metadata.items()
 
-        return await self._store.find_all(name, status, limit, None if end is None else end.created, accept)
+        return await self._store.find_all(name, status, limit, latest, accept)
 
     list_runs: Final = sync_twin(alist)
 
@@ -213,7 +213,7 @@ class Runs:
             raise InvalidInput(f"older_than is {older_than!r}; it is a number of seconds of at least 0")
         before = clock.current().time() - older_than
         found = await self._store.find_all(
-            None, None, None, before, lambda info: info.status in ENDED and info.updated <= before
+            None, None, None, before, lambda known: known.status in ENDED and known.state.updated <= before
         )
         count = 0
         for info in found:

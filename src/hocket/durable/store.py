@@ -30,6 +30,7 @@ class RunStart(NamedTuple):
     Attributes:
         input: as text.
         deadline: in seconds since 1970; None: there is none.
+        started: in seconds since 1970, by the starter's clock; an engine may know the second alone.
     """
 
     name: str
@@ -37,6 +38,7 @@ class RunStart(NamedTuple):
     input: str
     metadata: Mapping[str, Any]
     deadline: float | None
+    started: float = 0.0
 
     def write(self) -> str:
         """Return it as text."""
@@ -96,6 +98,16 @@ class KnownRun(NamedTuple):
         return Kind(self.record.name, self.standing.version or self.record.version)
 
     @property
+    def age(self) -> tuple[float, float, str]:
+        """What puts runs in the order in which they were started, each in a place of its own."""
+        return self.state.created, self.record.started, self.state.id
+
+    @property
+    def status(self) -> Status:
+        """How it stands."""
+        return "waiting" if self.waiting else self.state.status
+
+    @property
     def waiting(self) -> Sequence[Waiting]:
         """What it waits for."""
         return self.standing.waiting if self.state.status == "running" else ()
@@ -107,7 +119,7 @@ class KnownRun(NamedTuple):
             id=state.id,
             name=self.record.name,
             version=self.kind.version,
-            status="waiting" if self.waiting else state.status,
+            status=self.status,
             created=state.created,
             updated=state.updated,
             attempts=self.standing.attempts,
@@ -172,31 +184,28 @@ class RunStore:
         status: Status | None,
         most: int | None,
         before: float | None,
-        accept: Callable[[RunInfo], bool],
+        accept: Callable[[KnownRun], bool],
     ) -> list[RunInfo]:
-        """Return how the newest runs stand that ``accept`` accepts; of a name, a status, and a time, if these are given.
-
-        Of those that were started in one millisecond the order is that of their ids.
-        """
-        found: list[RunInfo] = []
-        seen: set[str] = set()  # of the millisecond that the next page begins with
+        """Return how the newest runs stand that ``accept`` accepts; of a name, a status, and a time, if these are given."""
+        found: list[KnownRun] = []
+        seen: set[str] = set()  # of the moment that the next page begins with
         page = max((most or 0) + 1, _PAGE)
         asked: Status | None = "running" if status == "waiting" else status
         while True:
             states = await self.engine.find(name, asked, page, before)
-            infos = [one.describe() for one in await self._complete([one for one in states if one.id not in seen])]
-            found += [info for info in infos if status in (None, info.status) and accept(info)]
+            new = await self._complete([state for state in states if state.id not in seen])
+            found += [one for one in new if status in (None, one.status) and accept(one)]
             if len(states) < page:
                 break
             last = states[-1].created
-            if most is not None and len(found) >= most and found[most - 1].created > last:
+            if most is not None and len(found) >= most and found[most - 1].state.created > last:
                 break
-            if states[0].created == last:  # an engine orders as it likes those of one millisecond: all are read
+            if states[0].created == last:  # an engine orders as it likes those of one moment: all are read
                 page *= 2
             else:
                 seen = set()
             before, seen = last, seen | {state.id for state in states if state.created == last}
-        return sorted(found, key=lambda info: (info.created, info.id), reverse=True)[:most]
+        return [one.describe() for one in sorted(found, key=lambda one: one.age, reverse=True)[:most]]
 
     async def _complete(self, states: Sequence[EngineState]) -> list[KnownRun]:
         standings = await self.call(lambda: self.database.tables.read([state.id for state in states]))
