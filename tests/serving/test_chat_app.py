@@ -255,6 +255,27 @@ async def test_a_service_refuses_in_its_own_words() -> None:
     assert (reply.status_code, reply.json()["error"]["message"]) == (500, "the request failed")
 
 
+async def test_an_input_that_cannot_be_answered() -> None:
+    """Is told in the words of the service, without what looks like a key; one of the stream's in words for anybody."""
+    error = InvalidInput("a file has 5 MB at most, says sk-proj-abcdefghijklmnopqrstuvwxyz0123456789")
+
+    def refuse(chat: ChatInput) -> Any:
+        raise error
+
+    async def refuse_later(chat: ChatInput) -> Any:
+        await anyio.lowlevel.checkpoint()
+        raise error
+
+    for answer in (refuse, refuse_later):
+        reply = await send(chat_app(answer), json=VERCEL)
+        assert (reply.status_code, reply.json()["error"]["type"]) == (400, "invalid_request_error")
+        assert reply.json()["error"]["message"].startswith("a file has 5 MB at most")
+        assert "sk-proj-abc" not in reply.text
+    model = ScriptedChatModel(script=[InvalidInput("raise max_tokens of db-7.corp")])
+    reply = await send(chat_app(lambda chat: model.astream("Hi")), json=VERCEL)
+    assert (reply.status_code, "corp" in reply.text) == (400, False)
+
+
 async def test_answer_may_be_async() -> None:
     async def answer(chat: ChatInput) -> Any:
         await anyio.lowlevel.checkpoint()

@@ -26,6 +26,7 @@ from hocket._asgi import (
     path_of,
     send_reply,
 )
+from hocket._secrets import redact
 from hocket.errors import InvalidInput
 from hocket.messages.content import FieldsView
 from hocket.serving.event_body import EventBody, log_failure
@@ -72,7 +73,8 @@ def chat_app(
     - ``POST /ID/stop``: stop. ``{"stopped": true}``, when it has ended; false: there was nothing to stop.
 
     A failure before the first event is a status, with ``{"error": {"message", "type", "code", ...}}`` in words for anybody;
-    later it is an event of the page's protocol. A `PermissionError` that ``answer`` raises is 403, with its own words.
+    later it is an event of the page's protocol. A `PermissionError` that ``answer`` raises is 403, with its own words, and so
+    is an `InvalidInput` of ``hocket.errors`` 400, that it raises before it returns a stream.
 
     Args:
         answer: returns the stream that answers a `ChatInput`, as ``agent.astream(chat.input, history=...)``.
@@ -225,8 +227,11 @@ class _ChatApp:
                 may = self.may_decide(chat)
                 if not (await may if inspect.isawaitable(may) else may):
                     raise PermissionError("this waits for somebody else's decision")
-            found = self.answer(chat)
-            stream = found if isinstance(found, AsyncIterable) else await found
+            try:
+                found = self.answer(chat)
+                stream = found if isinstance(found, AsyncIterable) else await found
+            except InvalidInput as error:  # of the stream's own, which a model or a tool has raised, less is told
+                raise Refusal(status=400, message=redact(str(error))) from None
             body = await self.live.start(chat.key, stream, protocol=chat.protocol, run_id=chat.run_id, thread=chat.id)
             await _send(send, body, headers)
 
