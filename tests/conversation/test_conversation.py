@@ -209,6 +209,7 @@ async def test_a_stream_left_early_leaves_what_was_read(leaves: str) -> None:
     assert read.startswith("one two ") and [message.text for message in kept] == ["count", read]
     assert (leaves, read) != ("closes", "one two three ")
     assert kept[-1].response_metadata["partial"] is True
+    assert (kept[-1].response_metadata.get("closed") is True) == (leaves == "closes")
     await conversation.asend("go on")
     assert sent(model)[1] == ["count", read, "go on"]
 

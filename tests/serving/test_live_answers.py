@@ -220,6 +220,7 @@ async def test_a_stop_from_anywhere_keeps_what_was_shown(places: tuple[LiveAnswe
     told = await read(await there.follow("chat"))
     question, answer = await history.aget_messages()
     assert (question.text, answer.text) == ("Tell me", "".join(texts(told)))
+    assert answer.response_metadata["closed"] is True
     assert 0 < len(answer.text) < 14_000
     assert told.endswith(await read(body))
     assert not await there.stop("chat") and not await here.stop("chat") and not await here.stop("other")

@@ -13,7 +13,7 @@ from hocket.messages import UsageMetadata
 from hocket.messages.base import copy_containers
 from hocket.outputs import ChatGenerationChunk, Generation, GenerationChunk, LLMResult
 
-__all__ = ["CACHE_HIT", "CHUNK_SIZES", "PARTIAL", "AnswerFold", "AnswerKind", "Restored", "take_sizes"]
+__all__ = ["CACHE_HIT", "CHUNK_SIZES", "CLOSED", "PARTIAL", "AnswerFold", "AnswerKind", "Restored", "take_sizes"]
 
 CACHE_HIT = "cache_hit"
 """The key, in the metadata of an answer, that flags it as one which nobody is billed for."""
@@ -23,6 +23,9 @@ CHUNK_SIZES = "chunk_sizes"
 
 PARTIAL = "partial"
 """The key, in the metadata of an unfinished answer of a run that has ended, that flags it, and its usage, as a part."""
+
+CLOSED = "closed"
+"""The key beside `PARTIAL` of an answer that was left by its reader: it has not failed."""
 
 Result = TypeVar("Result")
 Chunk = TypeVar("Chunk")

@@ -163,7 +163,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         have the ``agent``'s name and the ``path`` of calls that led to it.
 
         Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text that was read,
-        flagged ``"partial": True`` in its ``response_metadata``.
+        flagged ``"partial": True`` in its ``response_metadata``, and ``"closed": True``, which one that broke off has not.
         """
         return AgentStream(self._producer(input, config, options, subagents=subagents))
 

@@ -128,7 +128,7 @@ class AgentRun(Generic[Output]):
         except BaseException as error:
             is_left = self._sink is not None and self._sink.closed
             if is_left or not isinstance(error, Exception) or is_broken_off(error):
-                await self._record.add_partial(self._caller.partial)  # the user has seen it
+                await self._record.add_partial(self._caller.partial, closed=is_left)  # the user has seen it
             raise
         return result
 

@@ -251,19 +251,19 @@ class RunRecord:
         self._stored.clear()
         await (keep() if self._history is None else finish_write(keep))
 
-    async def add_partial(self, answer: AIMessage) -> None:
-        """Add what had come of the answer under way when the run was cut off, and the question before it.
+    async def add_partial(self, answer: AIMessage, *, closed: bool) -> None:
+        """Add what had come of the answer under way when the run was cut off, or left (``closed``), and its question.
 
         It is stored for a run that has been cancelled, too; should the store fail, what ended the run is what counts.
         """
-        part = make_partial(answer) if self.is_asking else None
+        part = make_partial(answer, closed=closed) if self.is_asking else None
         if part is None:
             return
         asked, self.question, self.is_asking = self.question, [], False
         self.messages.extend([*asked, part])
         if self._history is not None:
             with contextlib.suppress(Exception):
-                await append_partial(ASYNC, self._history, asked, part)
+                await append_partial(ASYNC, self._history, asked, part, closed=closed)
 
     def holds(self, answer: BaseMessage) -> bool:
         """Whether an answer is the last message that was added."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hocket._pipeline.answer import PARTIAL
+from hocket._pipeline.answer import CLOSED, PARTIAL
 from hocket._runtime.mode import Mode
 from hocket.chat_history.base import BaseChatMessageHistory, append_messages
 from hocket.errors import InvalidInput
@@ -33,25 +33,27 @@ async def append_turn(
 
 
 async def append_partial(
-    mode: Mode, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage
+    mode: Mode, history: BaseChatMessageHistory, asked: Sequence[BaseMessage], answer: BaseMessage, *, closed: bool
 ) -> None:
-    """Append a turn whose answer was left early, flagged; nothing if it has no text so far.
+    """Append a turn whose answer was left early, flagged (see `make_partial`); nothing if it has no text so far.
 
     It is stored for a caller that has been cancelled, too.
     """
-    text = make_partial(answer)
+    text = make_partial(answer, closed=closed)
     if text is not None:
         await mode.run_shielded(_append_within_grace(mode, history, asked, text))
 
 
-def make_partial(answer: BaseMessage) -> AIMessage | None:
+def make_partial(answer: BaseMessage, *, closed: bool) -> AIMessage | None:
     """Return an answer that was left early as a store keeps it, flagged; None: it has no text so far.
+
+    ``closed``: its reader has left, or somebody has stopped it, as handlers are told. Else it was cancelled, or broke off.
 
     It is the text alone: half of a tool call, or of reasoning with its signature, would be refused.
     """
     if not isinstance(answer, AIMessage) or not answer.text:
         return None
-    facts = {**answer.response_metadata, PARTIAL: True}
+    facts = {**answer.response_metadata, PARTIAL: True, **({CLOSED: True} if closed else {})}
     return AIMessage(answer.text, id=answer.id, response_metadata=facts, usage_metadata=answer.usage_metadata)
 
 

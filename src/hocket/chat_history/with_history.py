@@ -62,7 +62,8 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
     A turn is appended once the runnable has answered, before the verb returns or the stream ends, and at once: what was
     asked and all that was answered, or nothing if the turn failed, was cancelled, or brought no answer. A stream is
     different in that somebody has read some of it: left early (closed, dropped, cancelled), it leaves what had come of
-    its text by then, with ``"partial": True`` in the answer's ``response_metadata``, and nothing if no text had come.
+    its text by then, with ``"partial": True`` in the answer's ``response_metadata``, and ``"closed": True`` unless it was
+    cancelled; and nothing if no text had come.
 
     Turns of one session may run at the same time. Each sees what had been appended when it began, mended where providers
     would refuse it (`hocket.messages.repair_history`); what is stored stays as it was. Results that are made up for calls of
@@ -154,7 +155,7 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
             if sink.closed or not isinstance(error, Exception):
                 with suppress(ValueError):  # no answer yet, or several messages, of which the last may be half of one
                     (answer,) = self._read_answer(recorder.pieces.total())
-                    await append_partial(mode, session.history, turn, answer)
+                    await append_partial(mode, session.history, turn, answer, closed=sink.closed)
             raise
         await append_turn(mode, session.history, turn, self._read_answer(recorder.pieces.total()))
 

@@ -168,8 +168,8 @@ class Conversation:
         """Say something, and return the answer as it comes. The turn is stored when it has been read to its end.
 
         Left early (closed, dropped, cancelled), the turn is stored with the text that had been read, flagged ``"partial":
-        True`` in its ``response_metadata``. The next turn waits until this one has ended: read the stream to its end, or
-        leave it.
+        True`` in its ``response_metadata``, and ``"closed": True`` unless it was cancelled. The next turn waits until this
+        one has ended: read the stream to its end, or leave it.
         """
         reading = Reading()
         return ConversationStream(reading, self._producer(ASYNC, reading, message, config, kwargs, None))
@@ -281,7 +281,7 @@ class _Turn(RunnableWithRun[list[BaseMessage], AIMessage]):
             await self._model.stream(mode, past, input, config, kwargs, sink)
         except BaseException as error:
             if sink.closed or not isinstance(error, Exception):  # the reader has left, or was cancelled
-                await append_partial(mode, self._history, turn, self._reading.message)
+                await append_partial(mode, self._history, turn, self._reading.message, closed=sink.closed)
             raise
         await append_turn(mode, self._history, turn, [self._reading.message])
 

@@ -247,6 +247,30 @@ async def test_a_stream_that_breaks_off(turns: list[Any]):
         assert describe(history.messages) == [*before, *([("ai", "half of ", True)] if is_streamed else [])]
 
 
+@pytest.mark.parametrize("end", ["left", "cancelled", "late", "broken"])
+async def test_who_stopped_it_is_told_apart(end: str):
+    """From an end that nobody wanted: a page may say "stopped" of the one, and "try again" of the other."""
+    history = InMemoryChatMessageHistory()
+    error = StreamTruncated("broke off", partial=AIMessage("half of "))
+    broken = Turn(text=HALVES, error=error, error_after=2) if end == "broken" else None
+    limits = AgentLimits(seconds=5) if end == "late" else None
+    events = make_agent(then=broken, limits=limits, at_limit="stop").astream("go", history=history)
+    with virtual_clock(), anyio.CancelScope() as scope:
+        await read_first(events)
+        if end == "left":
+            await events.aclose()
+        elif end == "cancelled":
+            scope.cancel()
+        try:
+            async for _ in events:
+                pass
+        except StreamTruncated:
+            assert end == "broken"
+    await events.aclose()
+    flags = history.messages[-1].response_metadata
+    assert (flags["partial"], flags.get("closed")) == (True, True if end == "left" else None)
+
+
 @pytest.mark.parametrize("at_limit", ["answer", "stop", "raise"])
 async def test_a_question_that_nobody_answered_is_in_the_result(at_limit: Any):
     """The result's last message is no older answer; the history has no question without an answer, as elsewhere."""

@@ -73,8 +73,8 @@ def chat_app(
     - ``POST /ID/stop``: stop. ``{"stopped": true}``, when it has ended; false: there was nothing to stop.
 
     A failure before the first event is a status, with ``{"error": {"message", "type", "code", ...}}`` in words for anybody;
-    later it is an event of the page's protocol. A `PermissionError` that ``answer`` raises is 403, with its own words, and so
-    is an `InvalidInput` of ``hocket.errors`` 400, that it raises before it returns a stream.
+    later it is an event of the page's protocol. A `PermissionError` that ``answer`` raises is 403, with its own words; so is
+    an `InvalidInput` of ``hocket.errors`` 400, that it raises before it returns a stream.
 
     Args:
         answer: returns the stream that answers a `ChatInput`, as ``agent.astream(chat.input, history=...)``.
