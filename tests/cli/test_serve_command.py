@@ -35,6 +35,7 @@ QUESTION = {"model": "fake:Hello.", "messages": [{"role": "user", "content": "hi
         (["fake:Hello.", "--host", "0.0.0.0"], 2, "--host 0.0.0.0 lets other machines in"),
         (["fake:Hello.", "--host", "::"], 2, "give --key-file FILE"),
         (["fake:Hello.", "--host", "example.org"], 2, "give --key-file FILE"),
+        (["fake:Hello.", "--cache", "mysql://me:s3cret@host/x"], 2, "'mysql://host/x' is no address of a cache"),
         (["fake:Hello.", "--port", "65536"], 2, "'65536' is no port"),
         (["fake:Hello.", "--port", "-1"], 2, "port"),
         (["fake:Hello.", "--max-concurrency", "0"], 2, "no whole number of 1 or more"),
@@ -168,6 +169,20 @@ def test_an_agent_tenants_and_a_ledger(served: Callable[..., Served], tmp_path: 
     one.process.wait(30)
     totals = SQLiteLedger(ledger).total(by=("tenant",))
     assert [total.group["tenant"] for total in totals] == ["red"]
+
+
+def test_a_cache(served: Callable[..., Served], tmp_path: Path) -> None:
+    """A second server answers from what the first one has heard, and asks for the rest; the ledger tells them apart."""
+    ledger = tmp_path / "usage.sqlite"
+    for word in ("hi", "you"):
+        one = served("fake:Hello.", "--cache", f"sqlite:///{tmp_path}/answers.db", "--ledger", str(ledger))
+        for content in ("hi", word):
+            question = {**QUESTION, "messages": [{"role": "user", "content": content}]}
+            assert httpx.post(f"{one.url}/v1/chat/completions", json=question).status_code == 200
+        one.process.send_signal(signal.SIGINT)
+        one.process.wait(30)
+    [total] = SQLiteLedger(ledger).total()
+    assert (total.calls, total.cached) == (4, 2)
 
 
 PRICED = """

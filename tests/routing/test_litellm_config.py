@@ -280,7 +280,7 @@ UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
     ({"router_settings": {"routing_strategy": "simple-shufle"}}, "did you mean 'simple-shuffle'?"),
     ({"router_settings": {"num_retires": 2}}, "router_settings.num_retires (did you mean 'num_retries'?)"),
     ({"litellm_settings": {"context_window_fallbacks": [{"g": ["h"]}]}}, "fallbacks (write them under fallbacks"),
-    ({"litellm_settings": {"cache": True}}, "litellm_settings.cache (`hocket.set_llm_cache(...)` in a program"),
+    ({"litellm_settings": {"cache": True}}, "litellm_settings.cache (`hocket serve --cache CACHE`, or"),
     ({"router_setings": {"num_retries": 2}}, "router_setings (did you mean 'router_settings'?)"),
     ({"router_settings": {"retry_policy": {"TimeoutErrorRetries": 3}}}, "router_settings.retry_policy"),
     (

@@ -14,6 +14,7 @@ from hocket.cli.output import note
 from hocket.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
+    from hocket.caches import BaseCache
     from hocket.language_models import BaseChatModel
 
 __all__ = ["HELP", "configure", "run", "run_app"]
@@ -38,6 +39,10 @@ def configure(parser: OneLineParser) -> None:
         "--budget USD/PERIOD", "what models may cost a day or a month, each named key: 5/day", type=_parse_budget
     )
     add_ledger_option(parser)
+    parser.declare(
+        "--cache CACHE",
+        "answer equal questions from there: an SQLite file, sqlite:///..., redis://... or postgresql://...",
+    )
     parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
     parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
     parser.declare(
@@ -75,6 +80,10 @@ def run(arguments: argparse.Namespace) -> None:
     from hocket.serving import openai_app
 
     use_ledger(arguments.ledger)
+    if arguments.cache is not None:
+        from hocket.globals import set_llm_cache
+
+        set_llm_cache(_open_cache(arguments.cache))
     budget = _hold_budget(arguments.budget, is_named=isinstance(keys, dict))
     models: dict[str, Any] = {name: _open_model(model) for name, model in names.items()}
     for further in (
@@ -212,6 +221,22 @@ def _hold_budget(limit: tuple[str, str] | None, *, is_named: bool) -> AbstractCo
 
     usd, per = limit
     return hold_everywhere(Budget(usd, per="day" if per == "day" else "month", by="tenant" if is_named else None))
+
+
+def _open_cache(address: str) -> "BaseCache":
+    """Return the cache at an address. Nothing is opened before it is used.
+
+    Raises:
+        InvalidInput: it is none of a cache.
+        MissingDependency: a package is missing.
+    """
+    from hocket._databases.urls import parse_address
+    from hocket.caches import PostgresCache, RedisCache, SQLiteCache
+
+    kind, place = parse_address(address, "a cache")
+    if kind == "redis":
+        return RedisCache(place)
+    return PostgresCache(place) if kind == "postgres" else SQLiteCache(place)
 
 
 def _open_model(name: str) -> "BaseChatModel":

@@ -23,7 +23,7 @@ _VARIABLE = "os.environ/"
 
 _ALIKE = 0.9  # less, and what LiteLLM knows and we do not would pass for a slip
 
-_CACHE = "`hocket.set_llm_cache(...)` in a program that serves them with `openai_app`"
+_CACHE = "`hocket serve --cache CACHE`, or `hocket.set_llm_cache(...)` in a program"
 
 _INSTEAD = {
     "general_settings.master_key": "clients' keys are given with `hocket serve --key-file FILE`, or `openai_app(keys=...)`",
