@@ -41,6 +41,18 @@ async def test_a_thread_of_langgraphs_is_told(make_agent: MakeAgent):
     await agent.ainvoke("hi", {"configurable": {"tenant": "1"}})
 
 
+async def test_a_recursion_limit_of_langgraphs_is_told(make_agent: MakeAgent):
+    """An agent has limits of its own. In a chain, and of an agent that a function returns, it is that of the functions."""
+    agent, _ = make_agent(["Hello."] * 6)
+    for ask in (agent.ainvoke("hi", {"recursion_limit": 5}), agent.with_config(recursion_limit=5).ainvoke("hi")):
+        with pytest.warns(HocketWarning, match=r"AgentLimits\(model_calls=") as told:
+            await ask
+        assert [Path(one.filename).name for one in told] == ["test_odd_input.py"]
+    await agent.ainvoke("hi", {"tags": ["x"]})
+    await RunnableLambda(lambda question: agent).ainvoke("hi")
+    await (agent | get_output).ainvoke("hi", {"recursion_limit": 5})
+
+
 async def test_a_step_behind_an_agent_gets_the_result(make_agent: MakeAgent):
     """Streamed, too: events are no parts of it."""
     agent, _ = make_agent(["Hello."] * 4)

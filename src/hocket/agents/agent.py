@@ -51,6 +51,10 @@ _NO_THREADS = (
     "an agent does not look at the thread_id of its config: this run remembers nothing of the last one, and the next one "
     "nothing of it; give each run its conversation: agent.invoke(message, history=open_history(url, session_id=thread_id))"
 )
+_NO_STEPS = (
+    "an agent does not look at the recursion_limit of its config, LangGraph's steps of the model and of tools: its model "
+    "may be asked as often as create_agent(..., limits=AgentLimits(model_calls=...)) says, about half of these steps"
+)
 
 Output = TypeVar("Output")
 T = TypeVar("T")
@@ -305,6 +309,9 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             one.check_tools(plan.tools)
         if call.history is None and _read_thread(config) is not None and _read_thread(current_config.get()) is None:
             warn_caller(_NO_THREADS, HocketWarning)  # but not for an agent inside
+        given: object = config
+        if type(given) is dict and "recursion_limit" in given:  # one that has gone through a run is that of functions
+            warn_caller(_NO_STEPS, HocketWarning)
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
         agent_run = AgentRun[Output](plan, call, run, sink)
         work = functools.partial(agent_run.execute, asked)

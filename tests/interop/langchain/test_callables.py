@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever as LCBaseRetriever
 from langchain_core.runnables import RunnableLambda as LCRunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore as LCInMemoryVectorStore
 
-from hocket import prompts
+from hocket import ScriptedChatModel, create_agent, prompts
 from hocket.documents import Document
 from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import InvalidHook, InvalidInput
@@ -204,3 +204,10 @@ async def test_a_runnable_of_langchains_that_a_function_returns_is_no_value() ->
     found = RunnableLambda(lambda _: from_langchain(LCRunnableLambda(shout)))
     assert (found.invoke("a"), list(found.stream("a"))) == ("A", ["A"])
     assert RunnableLambda(lambda text: LCSystemMessage(text)).invoke("a") == LCSystemMessage("a")
+
+
+async def test_an_agent_in_langchain_hears_of_no_recursion_limit() -> None:
+    """LangChain's own, which every config of its has: nobody has said it, and so nobody is warned."""
+    agent = to_langchain(create_agent(ScriptedChatModel(script=["Hello."] * 2)))
+    for runnable in (agent, LCRunnableLambda(lambda question: question) | agent):
+        assert (await runnable.ainvoke("hi")).output == "Hello."
