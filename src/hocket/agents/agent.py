@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from pydantic import PrivateAttr
 
-from hocket._runtime.callers import warn_caller
 from hocket._runtime.journal import current_journal
 from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.stream import Producer, Sink
@@ -18,6 +17,7 @@ from hocket.agents.calls import SelfResumingTool, may_rerun
 from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
 from hocket.agents.influence import UNTRUSTED, note_reading
+from hocket.agents.langgraph_config import warn_of_unread
 from hocket.agents.limits import AgentLimits
 from hocket.agents.loop import AgentRun
 from hocket.agents.middleware import NO_RUNTIME
@@ -34,11 +34,10 @@ from hocket.agents.result import AgentResult
 from hocket.agents.turn import deliver
 from hocket.callbacks.run_facts import AGENT_NAME
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import HocketWarning, InvalidInput, ToolException
+from hocket.errors import InvalidInput, ToolException
 from hocket.messages import BaseMessage, HumanMessage
 from hocket.runnables import Runnable, RunnableConfig, ensure_config
 from hocket.runnables.chain_run import ChainRun
-from hocket.runnables.config import current_config
 from hocket.tools import BaseTool
 from hocket.tools.runtime import Runtime
 
@@ -46,15 +45,6 @@ if TYPE_CHECKING:
     from hocket.runnables.proxy import RunnableBinding
 
 __all__ = ["Agent", "AgentInput", "AgentTool", "RunOptions"]
-
-_NO_THREADS = (
-    "an agent does not look at the thread_id of its config: this run remembers nothing of the last one, and the next one "
-    "nothing of it; give each run its conversation: agent.invoke(message, history=open_history(url, session_id=thread_id))"
-)
-_NO_STEPS = (
-    "an agent does not look at the recursion_limit of its config, LangGraph's steps of the model and of tools: its model "
-    "may be asked as often as create_agent(..., limits=AgentLimits(model_calls=...)) says, about half of these steps"
-)
 
 Output = TypeVar("Output")
 T = TypeVar("T")
@@ -307,19 +297,11 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             if one.may_pause and call.history is None:
                 raise InvalidInput(f"{type(one).__name__} has calls wait, which takes a history: pass history=...")
             one.check_tools(plan.tools)
-        if call.history is None and _read_thread(config) is not None and _read_thread(current_config.get()) is None:
-            warn_caller(_NO_THREADS, HocketWarning)  # but not for an agent inside
-        given: object = config
-        if type(given) is dict and "recursion_limit" in given:  # one that has gone through a run is that of functions
-            warn_caller(_NO_STEPS, HocketWarning)
+        warn_of_unread(config, has_history=call.history is not None)
         run = ChainRun(ASYNC, name, ensure_config(config), own_metadata={AGENT_NAME: name})
         agent_run = AgentRun[Output](plan, call, run, sink)
         work = functools.partial(agent_run.execute, asked)
         return await run.execute(input, work, lambda: sink is not None and sink.closed)
-
-
-def _read_thread(config: RunnableConfig | None) -> object:
-    return ((config or {}).get("configurable") or {}).get("thread_id")
 
 
 class _OverriddenParts(TypedDict, total=False):
