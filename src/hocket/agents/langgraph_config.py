@@ -28,4 +28,5 @@ def warn_of_unread(config: Mapping[str, Any] | None, *, has_history: bool) -> No
 
 
 def _read_thread(config: Mapping[str, Any] | None) -> object:
-    return ((config or {}).get("configurable") or {}).get("thread_id")
+    values: Mapping[str, object] = {} if config is None else config.get("configurable") or {}
+    return values.get("thread_id")
