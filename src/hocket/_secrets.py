@@ -21,6 +21,7 @@ __all__ = [
     "redact",
     "redact_url",
     "remember_secret",
+    "replace_parts",
     "sort_secrets",
     "unwrap_secret",
     "wrap_secrets",
@@ -126,10 +127,10 @@ def has_secret(text: str, secrets: Iterable[str]) -> bool:
 def redact_url(url: str) -> str:
     """Return a URL that can be shown: without its user, and with every sensitive parameter masked.
 
-    Of what cannot be read as a URL only the scheme is shown.
+    Of what cannot be read as a URL only the scheme is shown. The path of a file is shown as it is.
     """
     if "@" not in url and "?" not in url:
-        return url
+        return str(url)  # a `Secret` would hide itself
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -139,4 +140,12 @@ def redact_url(url: str) -> str:
         f"{name}={MASK}" if blank and is_sensitive(unquote(name)) else f"{name}{blank}{value}"
         for name, blank, value in (pair.partition("=") for pair in parts.query.split("&"))
     )
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query))
+    return replace_parts(url, parts.netloc.rpartition("@")[2], query)
+
+
+def replace_parts(url: str, netloc: str, query: str) -> str:
+    """Return a URL with another host and query. `urlunsplit` would lose the ``//`` before a host that is empty."""
+    parts = urlsplit(url)
+    if url.partition("://")[0].lower() != parts.scheme:
+        return urlunsplit(parts._replace(netloc=netloc, query=query))
+    return f"{parts.scheme}://{netloc}{parts.path}{urlunsplit(('', '', '', query, parts.fragment))}"

@@ -188,9 +188,9 @@ async def test_memory_forgets_what_has_outlived_its_time(virtual_clock: object, 
     assert await read(store, name) == []
 
 
-@pytest.mark.parametrize("address", ["answers.db", "mysql://localhost/db"])
+@pytest.mark.parametrize("address", ["answers.db", "/srv/a@b/answers.db", "./a@b.db", "mysql://localhost/db"])
 def test_an_address_of_another_kind_is_refused(address: str) -> None:
-    with pytest.raises(InvalidInput, match="is no address of live answers"):
+    with pytest.raises(InvalidInput, match=f"'{address}' is no address of live answers"):
         open_state_store(address, "live answers")
 
 

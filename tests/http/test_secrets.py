@@ -6,7 +6,8 @@ import anyio
 import pytest
 from hypothesis import given, strategies as st
 
-from hocket._secrets import MASK, is_sensitive, redact, redact_url
+from hocket._databases.urls import add_parameters, drop_secrets
+from hocket._secrets import MASK, Secret, is_sensitive, redact, redact_url
 from hocket.errors import LLMError, RateLimitError
 from hocket.http.secrets import Guard, redact_headers
 
@@ -185,3 +186,16 @@ async def test_a_coroutine_that_only_pauses_goes_on() -> None:
 def test_urls_are_shown_without_what_they_unlock() -> None:
     assert redact_url("https://me:pw@host:1/p?key=abc&v=1&x-sig=2") == f"https://host:1/p?key={MASK}&v=1&x-sig={MASK}"
     assert redact_url("http://host/p") == "http://host/p"
+
+
+@pytest.mark.parametrize("path", ["sqlite:///fleet.db", "sqlite:////srv/a@b/fleet.db", "sqlite:////srv/what?.db"])
+def test_the_path_of_a_file_is_shown_as_it_is(path: str) -> None:
+    """It unlocks nothing, and whoever reads the error looks for the file."""
+    assert f"{redact_url(Secret(path))!r}" == repr(path)
+    assert drop_secrets(path) == path
+
+
+def test_what_unlocks_a_socket_is_left_out_and_nothing_else() -> None:
+    assert redact_url("unix:///run/redis?db=1&password=pw") == f"unix:///run/redis?db=1&password={MASK}"
+    assert drop_secrets("unix:///run/redis?db=1&password=pw") == "unix:///run/redis?db=1"
+    assert add_parameters("postgresql:///db", {"connect_timeout": "5"}) == "postgresql:///db?connect_timeout=5"

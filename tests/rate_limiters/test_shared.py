@@ -211,6 +211,13 @@ def test_it_pickles_without_the_password(name: str) -> None:
     assert again.rate_limiter.acquire()
 
 
+def test_with_a_file_it_pickles_as_it_is_and_shows_the_path(tmp_path: Path, name: str) -> None:
+    limiter = RateLimiter(60, store=f"sqlite:///{tmp_path}/fleet.db", name=name)
+    loaded = pickle.loads(pickle.dumps(limiter))
+    assert loaded.acquire()
+    assert f"store='sqlite:///{tmp_path}/fleet.db'" in repr(loaded)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python's, of threads at a fork
 def test_a_forked_child_has_a_line_of_its_own(address: str, name: str) -> None:

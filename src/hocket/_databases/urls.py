@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
-from hocket._secrets import MASK, is_sensitive, redact_url
+from hocket._secrets import MASK, is_sensitive, redact_url, replace_parts
 from hocket.errors import InvalidInput
 
 __all__ = [
@@ -72,7 +72,8 @@ def parse_shared_address(address: str | os.PathLike[str], what: str) -> Database
         raise InvalidInput(f"an address of {what} is of type {type(address).__name__}; it is a text")
     found = parse_address(address, what)
     if found.kind == "file":
-        shown = redact_url(found.place) if "://" in found.place or "@" not in found.place else MASK
+        is_path = os.path.isabs(found.place) or found.place.startswith(".")  # no user and password begin so
+        shown = redact_url(found.place) if is_path or "://" in found.place or "@" not in found.place else MASK
         raise InvalidInput(f"{shown!r} is no address of {what}: it is redis://…, postgresql://… or sqlite:///path")
     return found
 
@@ -111,8 +112,8 @@ def drop_secrets(url: str) -> str:
     parts = urlsplit(url)
     user, _, host = parts.netloc.rpartition("@")
     name = user.partition(":")[0]
-    query = "&".join(f"{name}={value}" for name, value in _parameters(parts.query) if not is_sensitive(name))
-    return urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host, query=query))
+    query = "&".join(pair for pair in parts.query.split("&") if not is_sensitive(pair.partition("=")[0]))
+    return replace_parts(url, f"{name}@{host}" if name else host, query)
 
 
 def add_parameters(url: str, defaults: Mapping[str, str]) -> str:
@@ -121,7 +122,7 @@ def add_parameters(url: str, defaults: Mapping[str, str]) -> str:
     pairs = [pair for pair in parts.query.split("&") if pair]
     named = {pair.partition("=")[0] for pair in pairs}
     pairs += [f"{name}={value}" for name, value in defaults.items() if name not in named]
-    return urlunsplit(parts._replace(query="&".join(pairs)))
+    return replace_parts(url, parts.netloc, "&".join(pairs))
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
