@@ -13,6 +13,7 @@ from hocket.embeddings import Embeddings
 from hocket.errors import EmbeddingMismatch, MissingDependency
 from hocket.testing import VectorStoreConformance
 from hocket.vectorstores import FAISSVectorStore, InMemoryVectorStore, SQLiteVectorStore, VectorStore, open_vector_store
+from hocket.vectorstores.faiss_index import FaissWriter
 from hocket.vectorstores.filters import is_met, parse_filter
 from tests.kit.amount import limit_examples
 from tests.vectorstores.filter_strategies import FACTS, FILTERS
@@ -184,6 +185,41 @@ async def test_another_model_is_refused_until_all_is_embedded_anew(path: Path) -
     assert [one.id for one in await second.asimilarity_search("text 7", k=1)] == ["7"]
     with pytest.raises(EmbeddingMismatch):
         await first.asimilarity_search("text")
+
+
+async def test_the_index_of_the_new_vectors_is_made_before_they_are_searched(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Meanwhile the old ones are searched and added to, by their own index; a process that is killed there costs nothing."""
+    first, second = FAISSVectorStore(path, Model()), FAISSVectorStore(path, Model("second", 4))
+    await first.aadd_documents(make_documents(50))
+    (before,) = list_indexes(path)
+    write, written = FaissWriter.write, list[str]()
+
+    def watch(writer: FaissWriter, place: str) -> int:
+        assert [one.id for one in FAISSVectorStore(path, Model()).similarity_search("text 7", k=1)] == ["7"]
+        with pytest.raises(EmbeddingMismatch):
+            second.similarity_search("text 7")
+        assert before.exists()
+        first.add_documents(make_documents(1, start=50 + len(written)))
+        total = write(writer, place)
+        written.append(place)
+        if len(written) == 1:
+            raise Killed
+        return total
+
+    monkeypatch.setattr(FaissWriter, "write", watch)
+    with pytest.raises(Killed):
+        await second.areembed()
+    assert [one.id for one in await first.asimilarity_search("text 50", k=1)] == ["50"]
+    assert await second.areembed() == 2  # what was added meanwhile, each time
+    assert list_indexes(path) == [Path(written[1])] and len(written) == 2
+    for number in (7, 50, 51):
+        assert [one.id for one in await second.asimilarity_search(f"text {number}", k=1)] == [str(number)]
+
+
+class Killed(BaseException):
+    """What no code catches."""
 
 
 async def test_a_vector_that_was_changed_is_found_where_it_is_now(path: Path) -> None:

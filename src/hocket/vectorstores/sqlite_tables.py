@@ -198,14 +198,21 @@ class SQLiteTables:
         """Store vectors by the hashes of their texts, for a model that is not the collection's yet."""
         self._add_vectors(connection, list(zip(hashes, map(_pack, rows), strict=True)), model)
 
+    def preview_model(self, connection: sqlite3.Connection, model: str) -> CollectionState | None:
+        """Return what the collection would hold as that of another model; None: that one lacks the vector of a text."""
+        if self.list_texts_without_vector(connection, model, b"", 1):
+            return None
+        sql = f"SELECT length(vector) / 4 FROM {self._name}__vectors WHERE model = ? LIMIT 1"
+        found, state = connection.execute(sql, (model,)).fetchone(), self.read_state(connection)
+        return state._replace(model=model if found else None, size=found[0] if found else 0, changes=state.changes + 1)
+
     def change_model(self, connection: sqlite3.Connection, model: str) -> bool:
         """Make it the collection of another model, if that one has a vector of every text; return whether it has."""
-        if self.list_texts_without_vector(connection, model, b"", 1):
+        state = self.preview_model(connection, model)
+        if state is None:
             return False
-        name = self._name
-        connection.execute(f"DELETE FROM {name}__vectors WHERE model <> ?", (model,))
-        found = connection.execute(f"SELECT length(vector) / 4 FROM {name}__vectors LIMIT 1").fetchone()
-        self._write_model(connection, *((model, found[0]) if found else (None, None)))
+        connection.execute(f"DELETE FROM {self._name}__vectors WHERE model <> ?", (model,))
+        self._write_model(connection, state.model, state.size or None)
         self._count(connection, "changes")
         return True
 
