@@ -7,6 +7,7 @@ import pytest
 
 from hocket.document_loaders import open_documents
 from hocket.errors import DocumentError
+from hocket.text_splitters import SplitterByKind
 from tests.document_loaders.files import write
 from tests.document_loaders.packages import make_epub, make_odt, make_pptx, make_shape, make_xlsx, make_zip
 
@@ -113,11 +114,35 @@ def test_a_chapter_is_a_document(tmp_path: Path) -> None:
         {**pages, "latin": "<?xml encoding='latin-1'?><p>\xe9".encode("latin-1")}, [*pages, "latin", "picture"]
     )
     assert read(tmp_path, "a.epub", data) == [
-        ("Two\n\nCafé", {"part": 1, "title": "The Book"}),
+        ("# Two\n\nCafé", {"part": 1, "title": "The Book"}),
         ("One\xa0& all", {"part": 3, "title": "The Book"}),
         ("é", {"part": 5, "title": "The Book"}),
     ]
-    assert read(tmp_path, "a", data)[0][0] == "Two\n\nCafé"
+    assert read(tmp_path, "a", data)[0][0] == "# Two\n\nCafé"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (
+            "<p>a</p><h2 class='x'>Chapter 2<br/>\n<i>The</i> Pump</h2><p>b<br/>c</p>",
+            "a\n\n## Chapter 2 The Pump\n\nb\nc",
+        ),
+        ("<h1><img/></h1><p>a</p>", "a"),
+        ("<h1><div>One</div></h1>a", "# One\n\na"),
+        ("<h3>One<p>a<br/>b", "### One\n\na\nb"),  # it is not closed
+        ("<section><header><h1>One</h1></header></section><h6>Two</h6>", "# One\n\n###### Two"),
+    ],
+)
+def test_headings_of_a_book_are_lines_with_a_mark(tmp_path: Path, source: str, expected: str) -> None:
+    assert read(tmp_path, "a.epub", make_epub({"a": source}))[0][0] == expected
+
+
+def test_a_book_is_cut_at_its_headings(tmp_path: Path) -> None:
+    chapter = "".join(f"<h2>Part {number}</h2><p>{'word ' * 12}</p>" for number in range(3))
+    (tmp_path / "a.epub").write_bytes(make_epub({"a": chapter}))
+    pieces = SplitterByKind(chunk_size=100, chunk_overlap=0).split_documents(open_documents(tmp_path / "a.epub").load())
+    assert [piece.page_content.partition("\n")[0] for piece in pieces] == ["## Part 0", "## Part 1", "## Part 2"]
 
 
 ROW = "<row><c><v>1</v></c></row>"

@@ -16,7 +16,8 @@ __all__ = ["EpubLoader"]
 
 
 class EpubLoader(PackageLoader):
-    """Loads a book, a file of it, which is mostly a chapter, a document: its text, as `HTMLLoader` reads it.
+    """Loads a book, a file of it, which is mostly a chapter, a document: its text, as `HTMLLoader` reads it, with headings
+    that begin with ``#``.
 
     ``part`` counts these files from 1, in the order of the book, and those without text are left out. ``title`` is the
     book's, else the name of the file. A book that is protected from copying cannot be read.
@@ -41,7 +42,8 @@ class EpubLoader(PackageLoader):
             if not data.strip():
                 continue
             try:
-                text = read_page(io.BufferedReader(io.BytesIO(data)), self.file_path, None).text
+                page = io.BufferedReader(io.BytesIO(data))
+                text = read_page(page, self.file_path, None, marks_headings=True).text
             except DocumentError as error:
                 problem = f"it is damaged, or protected from copying ({error.problem})"
                 raise DocumentError(self.file_path, problem, name) from None

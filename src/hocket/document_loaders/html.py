@@ -71,25 +71,31 @@ class HTMLLoader(FileLoader):
         yield Document(page.text, metadata={"source": self.file_path, "title": title})
 
 
-def read_page(file: io.BufferedReader, path: str, encoding: str | None) -> "Page":
+def read_page(file: io.BufferedReader, path: str, encoding: str | None, *, marks_headings: bool = False) -> "Page":
     """Read a page.
 
     Args:
         file: at its beginning.
         path: its name, for errors.
         encoding: of a page that has no byte order mark and is not UTF-8; None: the one that it declares itself.
+        marks_headings: see `Page`.
 
     Raises:
         DocumentError: it is binary, or in another encoding.
     """
     encoding = encoding or _find_declared_encoding(file.peek(_DECLARED_WITHIN)[:_DECLARED_WITHIN])
-    return Page(open_text(file, path, encoding).read())
+    return Page(open_text(file, path, encoding).read(), marks_headings=marks_headings)
 
 
 class Page:
-    """The text of a page, its title and its first heading."""
+    """The text of a page, its title and its first heading.
 
-    def __init__(self, source: str) -> None:
+    Args:
+        source: of the page.
+        marks_headings: whether headings begin with ``#`` and are one line each, as in Markdown.
+    """
+
+    def __init__(self, source: str, *, marks_headings: bool = False) -> None:
         self.title: str = ""
         self.heading: str = ""
         self._parts: list[str] = []
@@ -97,6 +103,9 @@ class Page:
         self._between = ""  # what is due if there is no such end
         self._in_pre = 0
         self._heading_from: int | None = None
+        self._marks_headings = marks_headings
+        self._mark = ""  # of a heading, due before its text
+        self._in_line = False  # of a heading that is marked
         self._read(source)
         self.text: str = "".join(self._parts).strip(" \t\n")
 
@@ -129,6 +138,9 @@ class Page:
     def _start(self, name: str) -> None:
         if name in ("td", "th"):
             self._between = " | "
+        elif name == "br" and self._in_line:
+            self._between = " "
+            return
         elif name == "br":
             self._gap = min(self._gap + 1, 2)
         self._break(name)
@@ -136,22 +148,27 @@ class Page:
             self._between = ""
         elif name == "pre":
             self._in_pre += 1
-        elif _HEADING.fullmatch(name) and not self.heading:
-            self._heading_from = len(self._parts)
+        elif _HEADING.fullmatch(name):
+            if not self.heading:
+                self._heading_from = len(self._parts)
+            if self._marks_headings:
+                self._mark, self._in_line = f"{'#' * int(name[1])} ", True
 
     def _end(self, name: str) -> None:
         self._break(name)
         if name == "pre":
             self._in_pre = max(0, self._in_pre - 1)
-        elif _HEADING.fullmatch(name) and self._heading_from is not None:
-            self.heading = _SPACE.sub(" ", "".join(self._parts[self._heading_from :])).strip()
-            self._heading_from = None
+        elif _HEADING.fullmatch(name):
+            self._mark = ""
+            if self._heading_from is not None:
+                self.heading = _SPACE.sub(" ", "".join(self._parts[self._heading_from :])).strip()
+                self._heading_from = None
 
     def _break(self, name: str) -> None:
         if _PARAGRAPH.fullmatch(name):
-            self._gap = 2
+            self._gap, self._in_line = 2, False
         elif _LINE.fullmatch(name):
-            self._gap = max(self._gap, 1)
+            self._gap, self._in_line = max(self._gap, 1), False
 
     def _add(self, text: str) -> None:
         if self._in_pre:
@@ -166,6 +183,11 @@ class Page:
         trailing = not self._in_pre and shown[-1] == " "
         if self._parts:
             self._parts.append("\n" * self._gap or self._between)
+        if self._mark:
+            self._parts.append(self._mark)
+            self._mark = ""
+            if self._heading_from is not None:
+                self._heading_from = len(self._parts)
         self._parts.append(shown[:-1] if trailing else shown)
         self._gap, self._between = 0, " " if trailing else ""
 

@@ -12,7 +12,7 @@ from hocket.text_splitters.languages import Language
 __all__ = ["SplitterByKind"]
 
 _LANGUAGES: Mapping[Language, str] = {
-    Language.MARKDOWN: "md markdown ipynb docx docm dotx odt pptx pptm ppsx",  # as loaders read them
+    Language.MARKDOWN: "md markdown ipynb docx docm dotx odt pptx pptm ppsx epub",  # as loaders read them
     Language.PYTHON: "py pyi",
     Language.JS: "js mjs cjs jsx",
     Language.TS: "ts tsx",
@@ -37,8 +37,8 @@ _BY_SUFFIX = {f".{suffix}": language for language, suffixes in _LANGUAGES.items(
 class SplitterByKind(TextSplitter):
     """Splits each document as its kind is best split, which the name of its ``source`` tells.
 
-    Markdown, notebooks and office documents are cut at headings, code at the definitions of its language, and all else as
-    `RecursiveCharacterTextSplitter` does it.
+    Markdown, notebooks, office documents and books are cut at headings, code at the definitions of its language, and all
+    else as `RecursiveCharacterTextSplitter` does it.
 
     Args:
         by_suffix: splitters for other suffixes, or in place of these: ``{".sql": splitter}``.
