@@ -71,6 +71,34 @@ async def test_a_file_that_has_not_changed_is_not_opened(folder: Folder, cleanup
     assert await folder.sources() == {"a", "c"}
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no time of change that nobody can set")
+@pytest.mark.parametrize("is_moved", [False, True])
+async def test_a_file_is_read_where_another_of_its_size_and_time_took_its_place(folder: Folder, is_moved: bool) -> None:
+    """As `cp -p` does it, into the file or beside it."""
+    await folder.index()
+    place, other = folder.path / "b.txt", folder.path.parent / "other.txt"
+    other.write_text("Fore.")
+    times = (place.stat().st_atime_ns, place.stat().st_mtime_ns)
+    os.utime(other, ns=times)
+    if is_moved:
+        other.replace(place)
+    else:
+        place.write_text("Fore.")
+        os.utime(place, ns=times)
+    assert await folder.index() == (["b"], (1, 3, 1))
+
+
+async def test_a_record_of_sizes_and_times_of_content_alone_is_understood(folder: Folder) -> None:
+    """As it was written once: all files are read, and what is of one that is gone goes."""
+    await folder.index()
+    record = json.loads(folder.stamps.read_text())
+    record["files"] = {path: [*facts[:2], facts[-1]] for path, facts in record["files"].items()}
+    folder.stamps.write_text(json.dumps(record))
+    (folder.path / "b.txt").unlink()
+    assert await folder.index() == (["a", "c"], (0, 3, 1))
+    assert await folder.index() == ([], (0, 3, 0))
+
+
 async def test_a_run_that_failed_is_made_again(folder: Folder) -> None:
     """The record is of runs that came to their end."""
     await folder.index()

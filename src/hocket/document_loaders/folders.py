@@ -91,7 +91,8 @@ class FilesLoader(StreamLoader):
         return [file for path in self.paths for file in self._find_files(path, self.skipped)]
 
     def stamp_files(self) -> dict[str, list[int] | None]:
-        """Return the size and the time of change, in nanoseconds, of each file that a load would read now.
+        """Return the size of each file that a load would read now, and when its content and its inode were changed, in
+        nanoseconds.
 
         None: it is an address, or cannot be looked at. Folders that cannot be listed are passed over in silence.
 
@@ -211,7 +212,7 @@ def _stamp(path: str) -> list[int] | None:
         facts = os.stat(path)
     except OSError:  # its loader says what is wrong
         return None
-    return [facts.st_size, facts.st_mtime_ns]
+    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]  # `cp -p` and `touch -r` keep all but the last
 
 
 def _leads_away(entry: os.DirEntry[str], top: str) -> bool:

@@ -1,4 +1,4 @@
-"""Files that need not be opened again: those whose size and time are as they were when the store got their documents.
+"""Files that need not be opened again: those whose size and times are as they were when the store got their documents.
 
 The record of them is a file beside the store. It is believed as far as the store says the same: of files that it does not
 have as many documents of as were counted, and where the splitter or an option of the loader is another one, all is read. It
@@ -60,12 +60,12 @@ class Stamps:
     async def look(self, store: VectorStore, source_id_key: str) -> None:
         """Find out which files have to be read."""
         await ASYNC.call_sync(self._read)
-        same = [path for path, stamp in self._now.items() if stamp == self._before.get(path, [])[:2]]
+        same = [path for path, stamp in self._now.items() if stamp == self._before.get(path, [])[:-1]]
         passed_over: list[str] = []
         for start in range(0, len(same), _AT_ONCE):
             files = same[start : start + _AT_ONCE]
             ids = await store.alist_ids({source_id_key: {"$in": files}})
-            if len(ids) == sum(self._before[path][2] for path in files):
+            if len(ids) == sum(self._before[path][-1] for path in files):
                 passed_over += files
                 self.kept += ids
         self.loader = self._docs.leave_out(passed_over)
@@ -90,7 +90,7 @@ class Stamps:
         """Keep what is true now, when all is stored; of a file that could not be looked at what was true before."""
         others = {*self._now, *self._gone}
         before = {path: facts for path, facts in self._before.items() if path not in others}
-        known = {path: self._before[path][2] for path in self.loader.left_out} | dict(counts)
+        known = {path: self._before[path][-1] for path in self.loader.left_out} | dict(counts)
         failed = {error.path for error in self.loader.skipped}
         files = {
             path: [*stamp, known[path]] for path, stamp in self._now.items() if path in known and path not in failed
@@ -103,7 +103,7 @@ class Stamps:
             record = json.loads(self._path.read_text())
             if record["about"] == self._about:
                 files = cast("dict[str, list[int]]", record["files"])
-                self._before = {path: [int(one) for one in facts] for path, facts in files.items() if len(facts) == 3}
+                self._before = {path: [int(one) for one in facts] for path, facts in files.items() if facts}
 
     def _write(self, files: Mapping[str, list[int]]) -> None:
         beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
