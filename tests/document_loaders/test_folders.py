@@ -41,6 +41,31 @@ def test_the_files_of_a_load_can_be_listed(tree: Path) -> None:
     assert [os.path.relpath(path, tree) for path in loader.list_files()] == ["B.txt", "a.txt", "b.txt", "c.md"]
 
 
+def test_a_path_says_metadata(tree: Path) -> None:
+    """Beside what the loader knows, and over it, for each document of a file; which file it is of stays true."""
+    asked: list[Path] = []
+
+    def read_path(path: Path) -> dict[str, object]:
+        asked.append(path)
+        return {"team": path.parent.name, "title": "no title", "source": "elsewhere"}
+
+    write(tree / "a" / "rows.csv", "n\n1\n2\n")
+    for loader in (open_documents(tree / "a", metadata=read_path), DirectoryLoader(tree / "a", metadata=read_path)):
+        asked.clear()
+        found = [document.metadata for document in loader.load()]
+        assert [facts["team"] for facts in found] == ["a", "a", "y", "a"]
+        assert found[0] == {"source": str(tree / "a" / "rows.csv"), "row": 1, "team": "a", "title": "no title"}
+        assert asked == [Path(facts["source"]) for facts in found[1:]]
+
+
+async def test_a_path_that_says_no_metadata_is_an_error(tree: Path) -> None:
+    def read_path(path: Path) -> Any:
+        return path.name
+
+    with pytest.raises(InvalidInput, match=r"metadata returned 'B.txt' for .*B.txt; it must return a mapping"):
+        await open_documents(tree, metadata=read_path, on_error="skip").aload()
+
+
 def test_paths_are_loaded_as_they_are_given(tree: Path) -> None:
     """Twice, if they are given twice; a file that is named need not match."""
     loader = open_documents(tree / "c.md", tree / "a", tree / "c.md", glob="*.txt")

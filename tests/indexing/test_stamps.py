@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,18 @@ async def test_another_splitter_or_option_reads_all(folder: Folder) -> None:
     assert result["num_skipped"] == 4
     facts = json.loads(folder.stamps.read_text())
     assert "cp1252" in facts["about"] and len(facts["files"]) == 3
+
+
+async def test_another_function_of_the_path_reads_all(folder: Folder) -> None:
+    """And what it says is stored."""
+    for name in ("stem", "suffix"):
+        loader = open_documents(folder.path, metadata=partial(_tell, name))
+        await aindex(loader, folder.store, splitter=SPLITTER, stamps=folder.stamps)
+        assert len(await folder.store.alist_ids({name: {"$exists": True}})) == 4
+
+
+def _tell(name: str, path: Path) -> dict[str, object]:
+    return {name: getattr(path, name)}
 
 
 async def test_a_file_that_cannot_be_read_is_tried_again_and_its_passages_stay(folder: Folder) -> None:

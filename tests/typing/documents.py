@@ -29,7 +29,8 @@ def each_kind() -> list[BaseLoader]:
         CSVLoader("a.csv", ["name"], metadata_columns=["year"]),
         JSONLoader("a.json", content_key="text", metadata_keys=["author.name"]),
         PyPDFLoader("a.pdf", "sesame", max_pages=None),
-        DirectoryLoader("folder", loader_cls=PyPDFLoader),
+        DirectoryLoader("folder", loader_cls=PyPDFLoader, metadata=lambda path: {"team": path.parts[0]}),
+        open_documents("folder", metadata=lambda path: {"changed": path.stat().st_mtime}),
         DirectoryLoader("folder", loader_cls=lambda path: CSVLoader(path, delimiter=";"), on_error=errors.append),
     ]
 

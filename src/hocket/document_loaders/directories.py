@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from hocket.document_loaders.base import BaseLoader
 from hocket.document_loaders.choosing import Chooser
 from hocket.document_loaders.files import MAX_BYTES, FilePath
-from hocket.document_loaders.folders import FilesLoader, OnError
+from hocket.document_loaders.folders import FilesLoader, OnError, PathFacts
 from hocket.document_loaders.text import MarkdownLoader
 from hocket.document_loaders.text_files import check_encoding
 from hocket.documents import Document
@@ -34,6 +34,7 @@ class DirectoryLoader(FilesLoader):
         on_error: what becomes of a file that cannot be read: "raise", "skip" (it is logged and kept in ``skipped``), or a
             function that gets the error.
         max_bytes: the largest file that is read; for loaders that are chosen by content.
+        metadata: a function of a file's path that returns metadata of its documents: see `FilesLoader`.
 
     Raises:
         InvalidInput: an argument that nothing could be loaded with.
@@ -52,6 +53,7 @@ class DirectoryLoader(FilesLoader):
         encoding: str | None = None,
         on_error: OnError = "raise",
         max_bytes: int | None = MAX_BYTES,
+        metadata: PathFacts | None = None,
     ) -> None:
         make_loader = loader_cls or Chooser(encoding=encoding, max_bytes=max_bytes).choose
         super().__init__(
@@ -62,6 +64,7 @@ class DirectoryLoader(FilesLoader):
             max_depth=max_depth,
             load_hidden=load_hidden,
             on_error=on_error,
+            metadata=metadata,
         )
 
     def lazy_load(self) -> Generator[Document]:

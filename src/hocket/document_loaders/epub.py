@@ -42,8 +42,7 @@ class EpubLoader(PackageLoader):
             if not data.strip():
                 continue
             try:
-                page = io.BufferedReader(io.BytesIO(data))
-                text = read_page(page, self.file_path, None, marks_headings=True).text
+                text = read_page(io.BufferedReader(io.BytesIO(data)), self.file_path, None, marks_headings=True).text
             except DocumentError as error:
                 problem = f"it is damaged, or protected from copying ({error.problem})"
                 raise DocumentError(self.file_path, problem, name) from None

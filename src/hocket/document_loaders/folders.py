@@ -8,7 +8,8 @@ import copy
 import logging
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from hocket.document_loaders.base import BaseLoader, StreamLoader
@@ -16,10 +17,13 @@ from hocket.document_loaders.files import FilePath, check_file_path, check_limit
 from hocket.documents import Document
 from hocket.errors import DocumentError, InvalidInput
 
-__all__ = ["FilesLoader", "OnError"]
+__all__ = ["FilesLoader", "OnError", "PathFacts"]
 
 OnError: TypeAlias = Literal["raise", "skip"] | Callable[[DocumentError], object]
 """What becomes of a file that cannot be read: see `FilesLoader`."""
+
+PathFacts: TypeAlias = Callable[[Path], Mapping[str, object]]
+"""What the path of a file says, as metadata of its documents: see `FilesLoader`."""
 
 _log = logging.getLogger("hocket.document_loaders")
 
@@ -42,9 +46,12 @@ class FilesLoader(StreamLoader):
         on_error: "raise" ends the load at the first `DocumentError`. "skip" logs it, keeps it in `skipped`, and goes on
             with the next file; documents that came before it are out already. A function gets it instead of the log, and
             may raise.
+        metadata: a function that gets a file's path, as in ``source``, and returns what goes over the metadata of its
+            documents, but for ``source``: ``lambda path: {"team": path.parts[1]}``. Pages on the web have no path. It is
+            called in a worker thread.
 
     Raises:
-        InvalidInput: an argument that nothing could be loaded with.
+        InvalidInput: an argument that nothing could be loaded with; by the verbs: ``metadata`` returned no mapping.
         DocumentError: by the verbs: a path is not there; if ``on_error`` is "raise", a file cannot be read, or a folder
             cannot be listed.
 
@@ -63,6 +70,7 @@ class FilesLoader(StreamLoader):
         max_depth: int | None = None,
         load_hidden: bool = False,
         on_error: OnError = "raise",
+        metadata: PathFacts | None = None,
     ) -> None:
         self.paths: list[str] = [check_file_path(path) for path in paths]
         if not self.paths:
@@ -74,6 +82,7 @@ class FilesLoader(StreamLoader):
         self.max_depth: int | None = check_limit(max_depth, "max_depth")
         self.load_hidden: bool = load_hidden
         self.on_error: OnError = on_error
+        self.metadata: PathFacts | None = metadata
         self.skipped: list[DocumentError] = []
         self.make_loader: Callable[[str], BaseLoader] = make_loader
         self.left_out: frozenset[str] = frozenset()
@@ -136,9 +145,10 @@ class FilesLoader(StreamLoader):
                 except DocumentError as error:
                     self._report(error, skipped)
                     continue
-                yield from self._load_file(documents, skipped)
+                yield from self._load_file(file, documents, skipped)
 
-    def _load_file(self, documents: Iterator[Document], skipped: list[DocumentError]) -> Generator[Document]:
+    def _load_file(self, file: str, documents: Iterator[Document], skipped: list[DocumentError]) -> Generator[Document]:
+        facts = self._read_path(file)
         try:
             while True:
                 try:
@@ -148,9 +158,18 @@ class FilesLoader(StreamLoader):
                 except DocumentError as error:
                     self._report(error, skipped)
                     return
+                document.metadata |= facts
                 yield document
         finally:
             getattr(documents, "close", bool)()
+
+    def _read_path(self, file: str) -> dict[str, object]:
+        if self.metadata is None or is_address(file):
+            return {}
+        facts = self.metadata(Path(file))
+        if not isinstance(facts, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+            raise InvalidInput(f"metadata returned {facts!r} for {file}; it must return a mapping, such as a dict")
+        return {name: value for name, value in facts.items() if name != "source"}
 
     def _check_paths(self) -> None:
         for path in self.paths:

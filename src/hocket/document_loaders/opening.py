@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hocket.document_loaders.base import BaseLoader
 from hocket.document_loaders.choosing import Chooser
 from hocket.document_loaders.files import MAX_BYTES, FilePath, is_address
-from hocket.document_loaders.folders import FilesLoader, OnError
+from hocket.document_loaders.folders import FilesLoader, OnError, PathFacts
 from hocket.document_loaders.packages import MAX_EXPANDED_BYTES
 from hocket.document_loaders.pdf import MAX_PAGES
 from hocket.document_loaders.web import WebBaseLoader
@@ -24,6 +24,7 @@ def open_documents(
     max_expanded_bytes: int | None = MAX_EXPANDED_BYTES,
     max_pages: int | None = MAX_PAGES,
     password: str | None = None,
+    metadata: PathFacts | None = None,
 ) -> FilesLoader:
     """Return a loader of files, folders and pages on the web, each file in the format that its content has.
 
@@ -43,6 +44,8 @@ def open_documents(
             None: any size.
         max_pages: how many pages a PDF may have; None: any number.
         password: of encrypted PDFs.
+        metadata: a function of a file's path that returns what goes over the metadata of its documents:
+            ``lambda path: {"team": path.parts[1]}``. See `FilesLoader`.
 
     Raises:
         InvalidInput: an argument that nothing could be loaded with.
@@ -53,7 +56,8 @@ def open_documents(
     for path in paths:
         if isinstance(path, str) and is_address(path):
             WebBaseLoader(path)  # it refuses what cannot be fetched
-    return FilesLoader(paths, functools.partial(_choose, chooser), glob=glob, exclude=exclude, on_error=on_error)
+    make_loader = functools.partial(_choose, chooser)
+    return FilesLoader(paths, make_loader, glob=glob, exclude=exclude, on_error=on_error, metadata=metadata)
 
 
 def _choose(chooser: Chooser, path: str) -> BaseLoader:

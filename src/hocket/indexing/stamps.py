@@ -50,7 +50,8 @@ class Stamps:
         if not isinstance(docs, FilesLoader):
             raise InvalidInput(f"stamps= is for a loader of files, as of open_documents, not {type(docs).__name__}")
         self._path, self._docs = Path(path), docs
-        self._about = json.dumps(_describe([splitter, docs.make_loader]))
+        facts = [] if docs.metadata is None else [docs.metadata]
+        self._about = json.dumps(_describe([splitter, docs.make_loader, *facts]))
         self._now: dict[str, list[int]] = {}
         self._before: dict[str, list[int]] = {}
         self.loader: FilesLoader = docs
