@@ -28,9 +28,10 @@ from hocket.errors import (
 from hocket.evaluation import Answer, Case, Score, aevaluate, compare, evaluate, read_report
 from hocket.evaluation.scorer import NamedScorer
 from hocket.prices import Price, set_prices
+from hocket.rate_limiters import InMemoryRateLimiter, RateLimiter
 from hocket.routing.gate import NoRoomError
 from hocket.runnables import RunnableLambda
-from hocket.testing import BatchPlan
+from hocket.testing import BatchPlan, VirtualClock
 from tests.batch.providers import PROVIDERS
 from tests.kit.batches import serve_batches
 from tests.kit.models import hook_model, tool_model
@@ -416,6 +417,32 @@ async def test_what_scorers_are_given(out: Path) -> None:
     assert (chain.text, chain.unsupported, chain.output) == ("yes [1]", [2], {"answer": "yes [1]"})
     assert json.loads(data.text) == data.output == {"city": "Lima", "people": 10}
     assert model.seconds is not None and model.usage == USED
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_in_flight": 2},
+        {"rate_limiter": InMemoryRateLimiter(requests_per_second=1)},
+        {"rate_limiter": RateLimiter(60)},
+        {"rate_limiter": RateLimiter(60), "timeout": 2},  # which turns calls away that would wait longer
+    ],
+    ids=["places", "requests", "turns", "short"],
+)
+async def test_seconds_are_those_of_the_case_and_not_of_its_wait(
+    out: Path, virtual_clock: VirtualClock, limits: dict[str, Any]
+) -> None:
+    """However long the line at a limit is, a case takes what it takes: two calls of half a second each."""
+
+    model = ScriptedChatModel(script=[Turn(text="a1", delay=0.5)] * 24, **limits)
+
+    async def target(question: str) -> str:
+        await model.ainvoke(question)
+        return (await model.ainvoke(question)).text
+
+    report = await run(target, out, CASES)
+    assert virtual_clock.now() >= 6
+    assert report.seconds == pytest.approx(1, abs=0.05) and report.seconds_p95 == pytest.approx(1, abs=0.05)
 
 
 async def test_it_stops_as_soon_as_the_verdict_is_certain(out: Path) -> None:

@@ -7,16 +7,14 @@ is told what an attempt may use, and what it has used; and it learns from what t
 from typing import Any
 
 from hocket._metering.attempt import Attempt, AttemptEnd
+from hocket._metering.wait_listener import end_wait
 from hocket._pipeline.call import Call, Next
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
 from hocket.errors import RateLimitError
 from hocket.rate_limiters import BaseRateLimiter, Permit
 
-__all__ = ["NOTICEABLE", "RateLimitReserver", "UsualDuration", "emit_wait", "reserves_tokens", "with_rate_limit"]
-
-NOTICEABLE = 0.001
-"""Seconds of waiting that are worth an event."""
+__all__ = ["RateLimitReserver", "UsualDuration", "emit_wait", "reserves_tokens", "with_rate_limit"]
 
 
 def with_rate_limit(limiter: BaseRateLimiter, call_next: Next) -> Next:
@@ -36,10 +34,8 @@ def with_rate_limit(limiter: BaseRateLimiter, call_next: Next) -> Next:
 
 async def emit_wait(call: Call, since: float) -> None:
     """Tell the handlers, if it is worth telling, that the call was held back since then, in seconds by the clock."""
-    if call.runs.are_heard:
-        waited = clock.current().now() - since
-        if waited >= NOTICEABLE:
-            await call.runs.emit_shared("on_limiter_wait", waited)
+    if (waited := end_wait(since)) and call.runs.are_heard:
+        await call.runs.emit_shared("on_limiter_wait", waited)
 
 
 def reserves_tokens(limiter: BaseRateLimiter) -> bool:

@@ -21,6 +21,7 @@ class RowMeter:
         attempts: requests.
         usage: tokens; None: nothing was asked.
         cost: in US dollars; None: a model has no price, or an answer said nothing of its tokens.
+        waited: seconds that requests were held back by limits; of waits at once, the time that one of them was.
     """
 
     is_local = True
@@ -29,10 +30,17 @@ class RowMeter:
         self.attempts: int = 0
         self.usage: UsageMetadata | None = None
         self.cost: Decimal | None = Decimal(0)
+        self.waited: float = 0.0
+        self._waited_until = 0.0
 
     async def reserve(self, attempt: Attempt) -> "_Metering":
         """Count an attempt."""
         return _Metering(self, attempt)
+
+    def hear_wait(self, since: float, until: float) -> None:
+        """Take a wait that ends now (`hocket._metering.wait_listener.WaitListener`)."""
+        self.waited += max(until - max(since, self._waited_until), 0.0)
+        self._waited_until = until
 
     def add(self, price: Price | None, end: AttemptEnd) -> None:
         """Add what an attempt came to."""

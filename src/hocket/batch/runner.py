@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
+from hocket._metering.wait_listener import end_wait, wait_listener
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only
 from hocket._runtime.mode import ASYNC
@@ -182,7 +183,7 @@ class BatchRun(Generic[Row]):
         """
         place = self.begin_row() if place is None else place
         meter = RowMeter()
-        token = row_meter.set(meter)
+        token, hearing = row_meter.set(meter), wait_listener.set(meter.hear_wait)
         data: LineData = {"row": number}
         failure: Exception | None = None
         try:
@@ -191,7 +192,8 @@ class BatchRun(Generic[Row]):
             began = clock.current().now()
             asked = self.shape.read_input(row)
             output = await (self._answer(asked, meter) if answer is None else answer(asked))
-            data["output"] = write_output(self.shape.write_answer(row, output, clock.current().now() - began))
+            seconds = clock.current().now() - began - meter.waited
+            data["output"] = write_output(self.shape.write_answer(row, output, seconds))
         except BudgetExceeded as error:
             self.journal.report.stopped = error
             self.take_no_more()
@@ -204,6 +206,7 @@ class BatchRun(Generic[Row]):
             failure = error
         finally:
             row_meter.reset(token)
+            wait_listener.reset(hearing)
         cost = None if meter.cost is None else format(meter.cost, "f")
         data.update(usage=meter.usage, cost=cost, attempts=meter.attempts + max(batches - 1, 0))
         self.journal.report.add_usage(meter.usage, meter.cost, data["attempts"])
@@ -225,7 +228,9 @@ class BatchRun(Generic[Row]):
             except RateLimitError as error:
                 if error.was_sent or error.retry_after is None or meter.attempts:
                     raise
+                began = clock.current().now()
                 await clock.current().sleep(max(error.retry_after, TICK))
+                end_wait(began)
 
     def find_id(self, number: int, row: Row) -> object:
         """Return a row's own id; None: it has none.

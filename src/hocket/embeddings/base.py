@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 from uuid import UUID
 
-from hocket._pipeline.rate_limit import NOTICEABLE
-from hocket._runtime import clock
+from hocket._metering.wait_listener import end_wait
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.definitions import EitherVerb, has_own_definition
 from hocket._runtime.mode import ASYNC, Mode
@@ -189,7 +188,7 @@ class EmbeddingRun:
 
     async def emit_wait(self, since: float) -> None:
         """Tell the handlers, if it is worth telling, that a request was held back since then, in seconds by the clock."""
-        if self._run is not None and (waited := clock.current().now() - since) >= NOTICEABLE:
+        if (waited := end_wait(since)) and self._run is not None:
             await self._run.emit("on_limiter_wait", waited)
 
 
