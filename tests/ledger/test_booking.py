@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from anyio import to_thread
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 
 from hocket._metering.batch_row import BatchPlace, batch_place
 from hocket.caches import InMemoryCache
@@ -19,7 +19,8 @@ from hocket.messages import UsageMetadata
 from hocket.prices import Price, set_prices
 from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.openai import ChatOpenAI
-from hocket.testing import AnthropicFormat, OpenAIFormat, Reply, Server, Status, Stream, serve
+from hocket.testing import AnthropicFormat, Events, OpenAIFormat, Reply, Server, Status, Stream, serve
+from tests.kit import AsyncRecorder
 
 CACHED = {"cached", "shared"}
 
@@ -120,6 +121,54 @@ async def test_streams_that_are_left_are_estimated(lines: JSONLLedger) -> None:
         assert (entry.input_tokens, entry.output_tokens) == (3, 2)
         assert entry.first_token is not None
         assert 0 <= entry.first_token <= entry.seconds
+
+
+class Watched(ChatAnthropic):
+    """A model that says when it has read what opens a stream."""
+
+    _has_read: anyio.Event = PrivateAttr(default_factory=anyio.Event)
+
+    def _decoder(self, headers: Any) -> Any:
+        decoder = super()._decoder(headers)
+        read = decoder.read
+
+        def watch(data: Any, event: str) -> Any:
+            chunk = read(data, event)
+            self._has_read.set()
+            return chunk
+
+        decoder.read = watch  # type: ignore[method-assign]
+        return decoder
+
+
+@pytest.mark.both_loops
+async def test_a_stream_that_is_left_before_its_first_word_has_what_it_was_told(lines: JSONLLedger) -> None:
+    """The server says how long the prompt is before it says anything else: it is booked, and handlers hear of it."""
+    told = {"input_tokens": 21, "cache_read_input_tokens": 900, "output_tokens": 1}
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "x", "usage": told}
+    opening = Events([{"type": "message_start", "message": message}], then="stall")
+    recorder = AsyncRecorder()
+    async with serve(AnthropicFormat(), [opening, opening]) as server:
+
+        def make(**more: Any) -> Watched:
+            return Watched(model="x", base_url=server.url, api_key="k", ledger=lines, **more)
+
+        model = make()
+        async with anyio.create_task_group() as group, model.astream("hi", {"callbacks": [recorder]}) as chunks:
+            group.start_soon(anext, chunks, None)
+            await model._has_read.wait()
+            await chunks.aclose()
+        model = make()
+        async with anyio.create_task_group() as group:
+            group.start_soon(anext, model.astream("hi"), None)
+            await model._has_read.wait()
+            group.cancel_scope.cancel()
+    closed, cancelled = await read(lines)
+    assert (closed.outcome, cancelled.outcome) == ("closed", "cancelled")
+    for entry in (closed, cancelled):
+        assert (entry.input_tokens, entry.output_tokens, entry.cache_read) == (921, 1, 900)
+    assert recorder.only("on_llm_end").args[0].generations[0][0].message.usage_metadata["input_tokens"] == 921
+    assert recorder.tokens == []
 
 
 async def test_entries_are_priced(lines: JSONLLedger) -> None:

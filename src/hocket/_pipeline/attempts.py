@@ -19,6 +19,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterat
 from types import CoroutineType
 from typing import Any, ClassVar, Protocol, cast
 
+from hocket._metering.reply_listener import opening_listener
 from hocket._metering.stage import is_unbilled
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.hooks import Hooks
@@ -167,6 +168,7 @@ async def _fold_async(call: Call) -> Any:
         raise _no_stream(call, "_astream", chunks)
     deliver = call.delivery.deliver
     turns = Turns() if call.delivery.sink is None else None  # a sink has its consumer catch up
+    listening = opening_listener.set(call.delivery.hear_opening)
     try:
         async for chunk in cast("AsyncIterable[object]", chunks):
             waiting = deliver(chunk)
@@ -179,6 +181,8 @@ async def _fold_async(call: Call) -> Any:
         if close is not None:
             await call.mode.finish_within_grace(close())
         raise
+    finally:
+        opening_listener.reset(listening)
     return call.delivery.fold.result()
 
 

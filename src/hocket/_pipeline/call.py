@@ -19,7 +19,7 @@ from hocket._runtime.mode import Mode
 from hocket._runtime.stream import Sink
 from hocket.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from hocket.messages import UsageMetadata
-from hocket.outputs import LLMResult
+from hocket.outputs import ChatGenerationChunk, LLMResult
 from hocket.retries import RetryPolicy, RetryPolicyLike
 from hocket.timeouts import Timeout, TimeoutLike
 
@@ -143,6 +143,7 @@ class Delivery:
     first_chunk_at: float | None = None
     is_billed = False
     _fold: AnswerFold | None = None
+    _opening: ChatGenerationChunk | None = None
     _hands_out = True
     _alarm: Alarm | None = None
     _idle: float | None = None
@@ -248,6 +249,19 @@ class Delivery:
         return self._fold is not None and bool(self._fold.sizes)
 
     @property
+    def came(self) -> AnswerFold | None:
+        """What has come, or what the server has said before the answer; None: nothing."""
+        if self.has_begun or self._opening is None:
+            return self._fold if self.has_begun else None
+        fold = self._answer.new_fold(self._request, self.is_shared)
+        fold.add(self._opening)
+        return fold
+
+    def hear_opening(self, chunk: ChatGenerationChunk) -> None:
+        """Take what the server says before its answer; it is no part of that, and handed to nobody."""
+        self._opening = chunk
+
+    @property
     def has_handed_out(self) -> bool:
         """Whether somebody has got a part of the answer, so that it cannot be begun again."""
         has_consumer = self._hands_out and self.sink is not None
@@ -265,7 +279,7 @@ class Delivery:
 
     def restart(self) -> None:
         """Forget the chunks that have come: another attempt is made."""
-        self._fold = None
+        self._fold = self._opening = None
         self.first_chunk_at = None
         self.attempt += 1
 
@@ -326,8 +340,7 @@ class Call:
 
     def failure_response(self, error: BaseException) -> LLMResult:
         """Return what had come when ``error`` struck, for handlers."""
-        fold = self.delivery.fold if self.delivery.has_begun else None
-        return self.answer.failure_response(error, fold)
+        return self.answer.failure_response(error, self.delivery.came)
 
     async def estimate_need(self) -> TokenNeed:
         """Return what an attempt may use at most, counted once."""
@@ -338,8 +351,8 @@ class Call:
 
     async def fail(self, error: BaseException) -> None:
         """Tell the handlers that the runs have failed or, where the consumer just left, that they have ended."""
-        closed = self.delivery.closed
-        response = self.delivery.fold.partial_response() if closed else self.failure_response(error)
+        closed, came = self.delivery.closed, self.delivery.came or self.delivery.fold
+        response = came.partial_response() if closed else self.failure_response(error)
         if not self.runs.reports_usage:
             response = self.answer.without_usage(response)
         await self.runs.fail(error, response, closed=closed, estimate=self._estimate_usage())
@@ -352,8 +365,8 @@ class Call:
             return None
         told, part = None, None
         try:
-            if delivery.has_begun:
-                told, part = self.answer.read_usage(delivery.fold.partial_response()), delivery.fold.partial_message()
+            if (came := delivery.came) is not None:
+                told, part = self.answer.read_usage(came.partial_response()), came.partial_message()
             return complete_usage(told, *request.model._estimate_roughly(request, part))
         except Exception:  # tools or content of an unknown form: the end is told all the same
             return None

@@ -116,12 +116,11 @@ class CallAttempt(MeteredAttempt):
 
     async def _estimate_usage(self) -> UsageMetadata:
         """Return what the answer said as far as it came, or what can be counted, if that is more."""
-        delivery = self.call.delivery
         told: UsageMetadata | None = None
         written = 0
-        if delivery.has_begun:
-            told = self.call.answer.read_usage(delivery.fold.partial_response())
-            written = await self.call.request.model._estimate_answer(delivery.fold.partial_message(), self.mode)
+        if (came := self.call.delivery.came) is not None:
+            told = self.call.answer.read_usage(came.partial_response())
+            written = await self.call.request.model._estimate_answer(came.partial_message(), self.mode)
         read = 0 if told and told["input_tokens"] else (await self.estimate_need()).input
         return complete_usage(told, read, written)
 

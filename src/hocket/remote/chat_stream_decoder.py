@@ -6,6 +6,7 @@ What is learnt of an answer is told with the next chunk, whichever event that co
 from abc import ABC
 from collections.abc import Mapping
 
+from hocket._metering.reply_listener import opening_listener
 from hocket.messages import UsageMetadata
 from hocket.messages.content import Fields
 from hocket.messages.fast_chunk import fast_chunk
@@ -38,6 +39,12 @@ class ChatStreamDecoder(StreamDecoder[ChatGenerationChunk], ABC):
         self.facts: Fields = {"model_provider": provider, **read_headers(self.headers, include_headers)}
         self.usage: UsageMetadata | None = None
         self.id: str | None = None
+
+    def tell_opening(self) -> None:
+        """Have it known what was said before the answer, should nothing follow: the next chunk says it all the same."""
+        if (listener := opening_listener.get()) is not None:
+            message = fast_chunk("", self.id, response_metadata={**self.facts}, usage_metadata=self.usage)
+            listener(ChatGenerationChunk(message=message))
 
     def make_chunk(
         self,

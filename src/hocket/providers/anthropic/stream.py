@@ -69,6 +69,7 @@ class AnthropicDecoder(ChatStreamDecoder):
         self._usage = dict(message.get("usage") or {})
         self.facts.update(reply_facts(message))
         self.usage: UsageMetadata | None = decode_usage(self._usage)
+        self.tell_opening()
 
     def _start_block(self, index: int, block: Fields) -> ChatGenerationChunk | None:
         if block["type"] in _TOOLS:
