@@ -131,7 +131,7 @@ class Requests(RemoteSuite):
         )
         assert short["output_tokens"] < long["output_tokens"], (
             f"of {len(SHORT.split())} words and of {len(LONG.split())}; does {type(self.format).__name__} count them, with "
-            "measure_text(reply.text)?"
+            "measure_text(text)?"
         )
 
     @pytest.mark.parametrize("verb", VERBS)

@@ -50,11 +50,13 @@ class Format(ABC):
     """A provider's format, as its server speaks it: `document` and `stream`, and what differs from the defaults here.
 
         class ParlourFormat(Format):
-            def document(self, request, reply):
-                return WholeReply({"text": reply.text, "why": reply.finish_reason or "done"})
+            def document(self, request: ReceivedRequest, reply: ReplyContent) -> WholeReply:
+                [text] = reply.texts(1)
+                return WholeReply({"text": text, "why": reply.finish_reason or "done"})
 
-            def stream(self, request, reply):
-                pieces = [write_event({"text": piece}) for piece in cut_text(reply.text, reply.pieces)]
+            def stream(self, request: ReceivedRequest, reply: ReplyContent) -> ReplyEvents:
+                [text] = reply.texts(1)
+                pieces = [write_event({"text": piece}) for piece in cut_text(text, reply.pieces)]
                 return ReplyEvents(pieces, write_event({"why": reply.finish_reason or "done"}))
 
     A request that does not fit the script is refused with `InvalidInput`: the server answers 500 and notes it in its
