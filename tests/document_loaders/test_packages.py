@@ -130,7 +130,7 @@ def test_a_chapter_is_a_document(tmp_path: Path) -> None:
         ),
         ("<h1><img/></h1><p>a</p>", "a"),
         ("<h1><div>One</div></h1>a", "# One\n\na"),
-        ("<h3>One<p>a<br/>b", "### One\n\na\nb"),  # it is not closed
+        ("<h3>One<p>a<br/>b", "One\n\na\nb"),  # it is not closed
         ("<section><header><h1>One</h1></header></section><h6>Two</h6>", "# One\n\n###### Two"),
     ],
 )

@@ -103,7 +103,8 @@ def check_path(path: str | os.PathLike[str], name: str) -> str:
 def find_url_secrets(url: str) -> list[str]:
     """Return the password, and the values of parameters that are secret, as written and as meant."""
     parts = urlsplit(url)
-    secrets = [parts.password or "", *(value for name, value in _parameters(parts.query) if is_sensitive(name))]
+    pairs = [pair.partition("=") for pair in parts.query.split("&")]
+    secrets = [parts.password or "", *(value for name, _, value in pairs if is_sensitive(name))]
     return [text for secret in secrets if secret for text in (secret, unquote(secret))]
 
 
@@ -123,8 +124,3 @@ def add_parameters(url: str, defaults: Mapping[str, str]) -> str:
     named = {pair.partition("=")[0] for pair in pairs}
     pairs += [f"{name}={value}" for name, value in defaults.items() if name not in named]
     return replace_parts(url, parts.netloc, "&".join(pairs))
-
-
-def _parameters(query: str) -> list[tuple[str, str]]:
-    """Return the names and values of a query, as written."""
-    return [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&")) if name]

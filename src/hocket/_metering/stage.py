@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hocket._metering.attempt import Attempt, AttemptEnd, Outcome, ReplyHead, Reservation, Reserver, TokenNeed
 from hocket._metering.batch_row import BatchPlace, batch_place
-from hocket._metering.reply_listener import reply_listener
+from hocket._metering.listeners import reply_listener
 from hocket._runtime import clock
 from hocket._runtime.cancellation import is_cancellation
 from hocket.errors import HocketError, LLMError

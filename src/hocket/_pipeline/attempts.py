@@ -19,7 +19,7 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterat
 from types import CoroutineType
 from typing import Any, ClassVar, Protocol, cast
 
-from hocket._metering.reply_listener import opening_listener
+from hocket._metering.listeners import opening_listener
 from hocket._metering.stage import is_unbilled
 from hocket._pipeline.call import Call, Next
 from hocket._pipeline.hooks import Hooks

@@ -251,14 +251,13 @@ class Delivery:
     @property
     def came(self) -> AnswerFold | None:
         """What has come, or what the server has said before the answer; None: nothing."""
-        if self.has_begun or self._opening is None:
-            return self._fold if self.has_begun else None
-        fold = self._answer.new_fold(self._request, self.is_shared)
-        fold.add(self._opening)
+        fold = self._fold if self.has_begun else None
+        if fold is None and self._opening is not None:
+            (fold := self._answer.new_fold(self._request, self.is_shared)).add(self._opening)
         return fold
 
     def hear_opening(self, chunk: ChatGenerationChunk) -> None:
-        """Take what the server says before its answer; it is no part of that, and handed to nobody."""
+        """Take what the server says before its answer."""
         self._opening = chunk
 
     @property

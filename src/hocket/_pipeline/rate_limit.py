@@ -7,7 +7,7 @@ is told what an attempt may use, and what it has used; and it learns from what t
 from typing import Any
 
 from hocket._metering.attempt import Attempt, AttemptEnd
-from hocket._metering.wait_listener import end_wait
+from hocket._metering.listeners import end_wait
 from hocket._pipeline.call import Call, Next
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode

@@ -38,7 +38,7 @@ class RowMeter:
         return _Metering(self, attempt)
 
     def hear_wait(self, since: float, until: float) -> None:
-        """Take a wait that ends now (`hocket._metering.wait_listener.WaitListener`)."""
+        """Take a wait that ends now (`hocket._metering.listeners`)."""
         self.waited += max(until - max(since, self._waited_until), 0.0)
         self._waited_until = until
 

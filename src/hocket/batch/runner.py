@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import BaseModel
 
-from hocket._metering.wait_listener import end_wait, wait_listener
+from hocket._metering.listeners import end_wait, wait_listener
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only
 from hocket._runtime.mode import ASYNC

@@ -46,9 +46,8 @@ class FilesLoader(StreamLoader):
         on_error: "raise" ends the load at the first `DocumentError`. "skip" logs it, keeps it in `skipped`, and goes on
             with the next file; documents that came before it are out already. A function gets it instead of the log, and
             may raise.
-        metadata: a function that gets a file's path, as in ``source``, and returns what goes over the metadata of its
-            documents, but for ``source``: ``lambda path: {"team": path.parts[1]}``. Pages on the web have no path. It is
-            called in a worker thread.
+        metadata: gets a file's path, as in ``source``, in a worker thread, and returns what goes over the metadata of its
+            documents, but for ``source``: ``lambda path: {"team": path.parts[1]}``. Pages on the web have no path.
 
     Raises:
         InvalidInput: an argument that nothing could be loaded with; by the verbs: ``metadata`` returned no mapping.

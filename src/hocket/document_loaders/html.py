@@ -88,12 +88,7 @@ def read_page(file: io.BufferedReader, path: str, encoding: str | None, *, marks
 
 
 class Page:
-    """The text of a page, its title and its first heading.
-
-    Args:
-        source: of the page.
-        marks_headings: whether headings begin with ``#`` and are one line each, as in Markdown.
-    """
+    """The text of a page, its title and its first heading; ``marks_headings``: all begin with ``#``, as in Markdown."""
 
     def __init__(self, source: str, *, marks_headings: bool = False) -> None:
         self.title: str = ""
@@ -104,8 +99,6 @@ class Page:
         self._in_pre = 0
         self._heading_from: int | None = None
         self._marks_headings = marks_headings
-        self._mark = ""  # of a heading, due before its text
-        self._in_line = False  # of a heading that is marked
         self._read(source)
         self.text: str = "".join(self._parts).strip(" \t\n")
 
@@ -138,9 +131,6 @@ class Page:
     def _start(self, name: str) -> None:
         if name in ("td", "th"):
             self._between = " | "
-        elif name == "br" and self._in_line:
-            self._between = " "
-            return
         elif name == "br":
             self._gap = min(self._gap + 1, 2)
         self._break(name)
@@ -149,26 +139,23 @@ class Page:
         elif name == "pre":
             self._in_pre += 1
         elif _HEADING.fullmatch(name):
-            if not self.heading:
-                self._heading_from = len(self._parts)
-            if self._marks_headings:
-                self._mark, self._in_line = f"{'#' * int(name[1])} ", True
+            self._heading_from = len(self._parts)
 
     def _end(self, name: str) -> None:
         self._break(name)
         if name == "pre":
             self._in_pre = max(0, self._in_pre - 1)
-        elif _HEADING.fullmatch(name):
-            self._mark = ""
-            if self._heading_from is not None:
-                self.heading = _SPACE.sub(" ", "".join(self._parts[self._heading_from :])).strip()
-                self._heading_from = None
+        elif _HEADING.fullmatch(name) and (begin := self._heading_from) is not None:
+            text = _SPACE.sub(" ", "".join(self._parts[begin:])).strip()
+            self.heading, self._heading_from = self.heading or text, None
+            if text and self._marks_headings:
+                self._parts[begin:] = ["\n\n" if begin else "", f"{'#' * int(name[1])} {text}"]
 
     def _break(self, name: str) -> None:
         if _PARAGRAPH.fullmatch(name):
-            self._gap, self._in_line = 2, False
+            self._gap = 2
         elif _LINE.fullmatch(name):
-            self._gap, self._in_line = max(self._gap, 1), False
+            self._gap = max(self._gap, 1)
 
     def _add(self, text: str) -> None:
         if self._in_pre:
@@ -183,11 +170,6 @@ class Page:
         trailing = not self._in_pre and shown[-1] == " "
         if self._parts:
             self._parts.append("\n" * self._gap or self._between)
-        if self._mark:
-            self._parts.append(self._mark)
-            self._mark = ""
-            if self._heading_from is not None:
-                self._heading_from = len(self._parts)
         self._parts.append(shown[:-1] if trailing else shown)
         self._gap, self._between = 0, " " if trailing else ""
 

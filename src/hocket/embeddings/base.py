@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 from uuid import UUID
 
-from hocket._metering.wait_listener import end_wait
+from hocket._metering.listeners import end_wait
 from hocket._runtime.clock import new_run_id
 from hocket._runtime.definitions import EitherVerb, has_own_definition
 from hocket._runtime.mode import ASYNC, Mode

@@ -40,8 +40,7 @@ class Answer:
         citations: sources that the answer names, in its order.
         unsupported: numbers that it cites, and that name nothing.
         error: what the answer failed of, which is the answer's own fault; None: it did not.
-        seconds: that it took, without those that its requests waited for a limit of the model's; None: not known, as in a
-            provider's batch.
+        seconds: that it took, without its waits for limits of models; None: not known, as in a provider's batch.
         usage: tokens. cost: in US dollars. None: not known.
     """
 

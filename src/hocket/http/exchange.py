@@ -10,7 +10,7 @@ from typing import Self
 
 import anyio
 
-from hocket._metering.reply_listener import reply_listener
+from hocket._metering.listeners import reply_listener
 from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError

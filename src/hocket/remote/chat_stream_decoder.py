@@ -6,7 +6,7 @@ What is learnt of an answer is told with the next chunk, whichever event that co
 from abc import ABC
 from collections.abc import Mapping
 
-from hocket._metering.reply_listener import opening_listener
+from hocket._metering.listeners import opening_listener
 from hocket.messages import UsageMetadata
 from hocket.messages.content import Fields
 from hocket.messages.fast_chunk import fast_chunk

@@ -13,12 +13,11 @@ import glob
 import json
 import os
 import sqlite3
-import time
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from hocket._databases.file_lock import try_file_lock
@@ -55,16 +54,6 @@ _GROWTH = 4
 
 _CHUNK = 10_000
 
-_PAUSE = 0.05
-"""Seconds after which it is looked again whether somebody else still makes an index."""
-
-
-class _Made(NamedTuple):
-    """An index that nobody knows of yet, and how many documents have each common word; None: as was counted before."""
-
-    stored: StoredIndex
-    words: list[tuple[str, int]] | None
-
 
 class FAISSVectorStore(SQLiteVectorStore):
     """Keeps documents in an SQLite database, in the tables of `SQLiteVectorStore`, and finds them by an index of FAISS's:
@@ -96,7 +85,6 @@ class FAISSVectorStore(SQLiteVectorStore):
         self._opened: tuple[StoredIndex, FaissIndex | None] | None = None
         self._builder: SQLiteDatabase | None = None
         self._seen_removals = -1
-        self._ahead: _Made | None = None  # for another model, whose collection it is not yet
 
     def __repr__(self) -> str:
         return super().__repr__().replace("SQLite", "FAISS", 1)
@@ -114,10 +102,7 @@ class FAISSVectorStore(SQLiteVectorStore):
         await self._keep_index()
 
     async def areembed(self, /, *, batch_size: int = 100) -> int:
-        """Have all texts embedded by this store's model, and make it the collection's; see `SQLiteVectorStore`.
-
-        The index of the new vectors is made before, so that no search waits for it.
-        """
+        """Have all texts embedded by this store's model, and make it the collection's, when its index is there."""
         count = await super().areembed(batch_size=batch_size)
         await self._keep_index()
         return count
@@ -206,8 +191,9 @@ class FAISSVectorStore(SQLiteVectorStore):
         vectors, is none."""
         from hocket.vectorstores.faiss_index import FaissIndex
 
-        state, stored = self._tables.read_state(connection), self._tables.read_index(connection)
-        if stored is None or (stored.model, stored.changes) != (state.model, state.changes):
+        state = self._tables.read_state(connection)
+        stored = self._tables.read_index(connection, state.model)
+        if stored is None or stored.changes != state.changes:
             stored = _NONE
         if self._opened is None or self._opened[0] != stored:
             index = None
@@ -225,67 +211,33 @@ class FAISSVectorStore(SQLiteVectorStore):
 
     def _build(self, *, is_wanted: bool) -> None:
         """Make the index anew, if it is time and nobody else is at it."""
-        with self._open_builder() as connection:
-            if connection is None:
-                return
-            state, stored = self._tables.read_state(connection), self._tables.read_index(connection) or _NONE
-            if state.model == self.embeddings.model_id:
-                base = _NONE if is_wanted else self._choose_base(connection, state, stored)
-                if base is not None:
-                    self._replace_index(state, *self._make_index(connection, state, base))
-            elif stored.file:
-                self._replace_index(state, None)
-
-    @contextmanager
-    def _open_builder(self) -> Generator[sqlite3.Connection | None]:
-        """Borrow a connection to make an index by; None: somebody else is at it."""
         with try_file_lock(self.path, f"-{self.collection}.lock", VectorStoreError) as is_ours:
             if not is_ours:
-                yield None
                 return
             if self._builder is None:
                 self._builder = self._share_database("to index vectors")
             with self._builder.open(self._tables.schema, VectorStoreError) as connection:
-                yield connection
-
-    def _prepare_change(self, model: str) -> bool:
-        """Make the index of the new vectors, once: what is added meanwhile comes behind it."""
-        if self._ahead is not None and self._is_there(self._ahead.stored, model):
-            return True
-        with self._open_builder() as connection:
-            if connection is None:
-                time.sleep(_PAUSE)
-                return False
-            with snapshot(connection):
-                state, count = self._tables.preview_model(connection, model), self._tables.count_documents(connection)
-            if state is not None and count >= SMALLEST:
-                with suppress(VectorStoreError):  # it is made later
-                    self._ahead = self._make_index(connection, state, _NONE)
-            return state is not None
-
-    def _change_model(self, model: str) -> bool:
-        tables, ahead = self._tables, self._ahead
-        with self._write() as connection, transaction(connection):
-            old = tables.read_index(connection)
-            if not tables.change_model(connection, model):
-                return False
-            if ahead is not None and self._is_there(ahead.stored, model):
-                tables.write_index(connection, ahead.stored._replace(changes=tables.read_state(connection).changes))
-                tables.write_words(connection, ahead.words or ())
-        self._ahead = None
-        if old is not None:
-            _remove(os.path.join(self._folder, old.file))
-        return True
-
-    def _is_there(self, index: StoredIndex, model: str | None) -> bool:
-        return index.model == model and os.path.exists(os.path.join(self._folder, index.file))
+                model, state = self.embeddings.model_id, self._tables.read_state(connection)
+                if state.model not in (None, model):  # it is to be, perhaps
+                    state = self._tables.preview_model(connection, model) or state
+                if state.model == model:
+                    stored = self._tables.read_index(connection, model) or _NONE
+                    base = _NONE if is_wanted else self._choose_base(connection, state, stored)
+                    if base is not None:
+                        self._write_index(connection, state, base)
+                elif state.model is None and self._tables.list_files(connection):
+                    self._replace_index(state, None)
+                used = self._tables.list_files(connection)
+            for name in glob.glob(f"{glob.escape(self._prefix)}{'?' * 32}.faiss"):
+                if os.path.basename(name) not in used:  # any more, or of a process that was killed
+                    _remove(name)
 
     def _choose_base(
         self, connection: sqlite3.Connection, state: CollectionState, stored: StoredIndex
     ) -> StoredIndex | None:
         """Return the index that the next one goes on from, or `_NONE`; None: it is not time."""
         count = self._tables.count_documents
-        if stored.changes != state.changes or not self._is_there(stored, state.model):
+        if stored.changes != state.changes or not os.path.isfile(os.path.join(self._folder, stored.file)):
             return _NONE if count(connection) >= SMALLEST else None
         tail, gone = count(connection, stored.last), 0
         if state.removals != self._seen_removals:
@@ -295,8 +247,8 @@ class FAISSVectorStore(SQLiteVectorStore):
             return _NONE
         return stored if tail >= max(TAIL, stored.total // 64) or 2 * gone > stored.total else None
 
-    def _make_index(self, connection: sqlite3.Connection, state: CollectionState, base: StoredIndex) -> _Made:
-        """Write an index of all documents up to now, of which nobody knows yet."""
+    def _write_index(self, connection: sqlite3.Connection, state: CollectionState, base: StoredIndex) -> None:
+        """Write an index of all documents up to now, and let everybody know of it."""
         from hocket.vectorstores.faiss_index import FaissWriter
 
         tables, model, count = self._tables, state.model or "", self._tables.count_documents(connection)
@@ -312,32 +264,29 @@ class FAISSVectorStore(SQLiteVectorStore):
             part = Clause("d.number > ? AND d.number <= ?", (start, min(start + _CHUNK, state.last)))
             if chunk := tables.load_where(connection, part, model, state.size):
                 writer.append(*zip(*chunk, strict=True))
-        prefix = os.path.join(self._folder, f"{os.path.basename(self.path)}-{self.collection}-")
-        used = {base.file, (tables.read_index(connection) or _NONE).file}
-        for name in glob.glob(f"{glob.escape(prefix)}{'?' * 32}.faiss"):
-            if os.path.basename(name) not in used:  # of a process that was killed
-                _remove(name)
-        path = f"{prefix}{uuid4().hex}.faiss"
+        path = f"{self._prefix}{uuid4().hex}.faiss"
         try:
             total = writer.write(path)
         except (OSError, RuntimeError) as error:
             _remove(path)
             raise VectorStoreError(f"{self.path}: its index cannot be written: {error}") from error
-        return _Made(base._replace(file=os.path.basename(path), last=state.last, total=total), words)
+        made = base._replace(file=os.path.basename(path), last=state.last, total=total)
+        self._replace_index(state, made, words)
 
     def _replace_index(
         self, state: CollectionState, made: StoredIndex | None, words: Sequence[tuple[str, int]] | None = None
     ) -> None:
-        """Let everybody know of an index, unless vectors were changed meanwhile, and delete the file that is of no use."""
+        """Let everybody know of an index, unless vectors were changed meanwhile."""
         with self._write() as connection, transaction(connection):
-            now, old = self._tables.read_state(connection), self._tables.read_index(connection)
-            if (now.model, now.changes) == (state.model, state.changes):
+            now = self._tables.read_state(connection)
+            if now.changes + (now.model != state.model) == state.changes:  # the change of the model is one
                 self._tables.write_index(connection, made)
                 if words is not None:
                     self._tables.write_words(connection, words)
-                made = old
-        if made is not None:
-            _remove(os.path.join(self._folder, made.file))
+
+    @property
+    def _prefix(self) -> str:
+        return os.path.join(self._folder, f"{os.path.basename(self.path)}-{self.collection}-")
 
     @property
     def _folder(self) -> str:

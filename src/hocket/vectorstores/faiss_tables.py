@@ -1,6 +1,6 @@
 """What an indexed collection in SQLite has beside the tables of `SQLiteTables`.
 
-    NAME__index    one row: which file has the index, and up to which document
+    NAME__index    which file has the index, and up to which document; one row more for a model that is to be the next
     NAME__facts    the metadata as `json_each` gives them, by key and value: they find what a filter leaves
     NAME__common   how many documents have a word, of words that many have, as of the last time that somebody counted
     NAME__counts   the same of all words, as FTS5 counts it: by reading all of them
@@ -83,19 +83,33 @@ class FaissTables(SQLiteTables):
         added = _SCHEMA.format(name=name, added=_FACTS.format("NEW.", ""), removed=_FACTS.format("OLD.", ""))
         self.schema: str = self.schema + added
 
-    def read_index(self, connection: sqlite3.Connection) -> StoredIndex | None:
-        """Return what is known of the index; None: there is none."""
-        found = connection.execute(f"SELECT * FROM {self._name}__index").fetchone()
+    def read_index(self, connection: sqlite3.Connection, model: str | None) -> StoredIndex | None:
+        """Return what is known of the index of a model's vectors; None: there is none."""
+        found = connection.execute(f"SELECT * FROM {self._name}__index WHERE model = ?", (model,)).fetchone()
         return None if found is None else StoredIndex(*found)
+
+    def list_files(self, connection: sqlite3.Connection) -> set[str]:
+        """Return the names of the files that are of use."""
+        return {file for (file,) in connection.execute(f"SELECT file FROM {self._name}__index")}
 
     def write_index(self, connection: sqlite3.Connection, index: StoredIndex | None) -> None:
         """Let everybody know of a new index, or that there is none. The first one finds documents without facts."""
         name = self._name
-        if self.read_index(connection) is None:
+        if not self.list_files(connection):
             connection.execute(f"INSERT OR IGNORE INTO {name}__facts {_FACTS.format('', f'{name}, ')}")
-        connection.execute(f"DELETE FROM {name}__index")
-        if index is not None:
+        if index is None:
+            connection.execute(f"DELETE FROM {name}__index")
+        else:
+            connection.execute(f"DELETE FROM {name}__index WHERE model = ?", (index.model,))
             connection.execute(f"INSERT INTO {name}__index VALUES (?, ?, ?, ?, ?, ?)", index)
+
+    def change_model(self, connection: sqlite3.Connection, model: str) -> bool:
+        """Make it the collection of another model, whose index is there already; see `SQLiteTables`."""
+        if not super().change_model(connection, model):
+            return False
+        connection.execute(f"DELETE FROM {self._name}__index WHERE model <> ?", (model,))
+        connection.execute(f"UPDATE {self._name}__index SET changes = ?", (self.read_state(connection).changes,))
+        return True
 
     def sample_vectors(self, connection: sqlite3.Connection, model: str, size: int, count: int) -> list[Row]:
         """Return vectors of the texts with the least hashes: a fair sample, since hashes are as good as random."""

@@ -186,10 +186,10 @@ class SQLiteVectorStore(VectorStore):
                 await self._keep_vectors([hash for hash, _ in found], vectors, model)
                 count += len(found)
             last = found[-1][0] if found else b""  # what others add meanwhile is found by another round
-            if found or not await finish_write(lambda: ASYNC.call_sync(self._prepare_change, model)):
-                continue
-            if await finish_write(lambda: ASYNC.call_sync(self._change_model, model)):
-                return count
+            if not found:
+                await self._keep_index()
+                if await finish_write(lambda: ASYNC.call_sync(self._change_model, model)):
+                    return count
 
     reembed: Final = sync_twin(areembed)
 
@@ -321,9 +321,8 @@ class SQLiteVectorStore(VectorStore):
 
         await finish_write(lambda: ASYNC.call_sync(keep))
 
-    def _prepare_change(self, model: str) -> bool:
-        """Make what the collection wants as that of another model; return whether that is done."""
-        return True
+    async def _keep_index(self) -> None:
+        """Make what finds vectors of this store's model, if it is time; they need not be the collection's yet."""
 
     def _change_model(self, model: str) -> bool:
         with self._write() as connection, transaction(connection):

@@ -200,10 +200,11 @@ class SQLiteTables:
 
     def preview_model(self, connection: sqlite3.Connection, model: str) -> CollectionState | None:
         """Return what the collection would hold as that of another model; None: that one lacks the vector of a text."""
+        state = self.read_state(connection)  # first: up to its last document none lacks one
         if self.list_texts_without_vector(connection, model, b"", 1):
             return None
         sql = f"SELECT length(vector) / 4 FROM {self._name}__vectors WHERE model = ? LIMIT 1"
-        found, state = connection.execute(sql, (model,)).fetchone(), self.read_state(connection)
+        found = connection.execute(sql, (model,)).fetchone()
         return state._replace(model=model if found else None, size=found[0] if found else 0, changes=state.changes + 1)
 
     def change_model(self, connection: sqlite3.Connection, model: str) -> bool:
