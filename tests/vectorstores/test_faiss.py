@@ -214,6 +214,7 @@ async def test_the_index_of_the_new_vectors_is_made_before_they_are_searched(
     assert [one.id for one in await first.asimilarity_search("text 50", k=1)] == ["50"]
     assert await second.areembed() == 2  # what was added meanwhile, each time
     assert list_indexes(path) == [Path(written[1])] and len(written) == 2
+    assert await second.areembed() == 0 and len(written) == 2
     for number in (7, 50, 51):
         assert [one.id for one in await second.asimilarity_search(f"text {number}", k=1)] == [str(number)]
 

@@ -108,7 +108,6 @@ class FaissTables(SQLiteTables):
         if not super().change_model(connection, model):
             return False
         connection.execute(f"DELETE FROM {self._name}__index WHERE model <> ?", (model,))
-        connection.execute(f"UPDATE {self._name}__index SET changes = ?", (self.read_state(connection).changes,))
         return True
 
     def sample_vectors(self, connection: sqlite3.Connection, model: str, size: int, count: int) -> list[Row]:

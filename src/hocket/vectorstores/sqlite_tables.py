@@ -213,8 +213,9 @@ class SQLiteTables:
         if state is None:
             return False
         connection.execute(f"DELETE FROM {self._name}__vectors WHERE model <> ?", (model,))
-        self._write_model(connection, state.model, state.size or None)
-        self._count(connection, "changes")
+        if self.read_state(connection).model != model:
+            self._write_model(connection, state.model, state.size or None)
+            self._count(connection, "changes")
         return True
 
     # -- read
