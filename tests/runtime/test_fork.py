@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 PROGRAM = """
 import os
@@ -64,3 +65,66 @@ is_over.set()
 def test_a_lock_that_another_thread_holds_is_free_in_the_child() -> None:
     """The fork waits until it is; else no thread of the child could release it."""
     subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", BUSY], check=True)
+
+
+WRITING = """
+import os, sys, threading, time
+from hocket._databases.sqlite import shared_database, transaction
+from hocket.errors import StoreError
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS notes (number);"
+is_over = threading.Event()
+
+def write(number, pause=0.0):
+    with shared_database(sys.argv[1], patience=5).open(SCHEMA, StoreError) as connection, transaction(connection):
+        connection.execute("INSERT INTO notes VALUES (?)", (number,))
+        time.sleep(pause)
+
+def go_on():
+    while not is_over.is_set():
+        write(0, pause=0.004)
+        time.sleep(0.004)
+
+thread = threading.Thread(target=go_on)
+thread.start()
+codes = set()
+for number in range(10):
+    time.sleep(0.01)
+    child = os.fork()
+    if not child:
+        try:
+            write(number)
+        except StoreError:
+            os._exit(1)
+        os._exit(0)
+    codes.add(os.waitpid(child, 0)[1])
+is_over.set()
+thread.join()
+assert codes == {0}, codes
+"""
+
+
+def test_a_child_of_a_process_that_writes_can_write(tmp_path: Path) -> None:
+    """Forked in the middle of a transaction, it could never: SQLite would think that this process has the file's lock."""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", WRITING, str(tmp_path / "notes.db")], check=True)
+
+
+FORKING = """
+import os, time
+from hocket._runtime.fork import fork_barrier
+
+fork_barrier().enter()
+began = time.monotonic()
+child = os.fork()
+if not child:
+    fork_barrier().enter()  # the child's is free
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0 and 0.9 < time.monotonic() - began < 10
+fork_barrier().enter()
+fork_barrier().leave()
+"""
+
+
+def test_a_fork_inside_such_work_waits_a_second() -> None:
+    """It is not refused, and nobody waits for ever."""
+    subprocess.run([sys.executable, "-W", "error", "-c", FORKING], check=True, timeout=30)

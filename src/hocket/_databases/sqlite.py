@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hocket._databases.own_files import open_private
-from hocket._runtime.fork import after_fork, leave_to_parent
+from hocket._runtime.fork import after_fork, fork_barrier, leave_to_parent
 from hocket.errors import HocketError
 
 __all__ = ["SQLiteDatabase", "is_foreign", "shared_database", "snapshot", "switch_to_wal", "transaction"]
@@ -69,11 +69,12 @@ class SQLiteDatabase:
         if not self._lock.acquire(timeout=-1 if self._patience is None else self._patience):
             raise error_type(f"{self.path}: other threads have used its connection for {self._patience:g} s")
         try:
-            connection = self._connection or self._connect()
-            if schema not in self._schemas:
-                _make_tables(connection, schema)
-                self._schemas.add(schema)
-            yield connection
+            with fork_barrier():
+                connection = self._connection or self._connect()
+                if schema not in self._schemas:
+                    _make_tables(connection, schema)
+                    self._schemas.add(schema)
+                yield connection
         except sqlite3.Error as error:
             if "no such table" in str(error):  # somebody has dropped it: the next use makes it again
                 self._schemas.discard(schema)
@@ -85,7 +86,7 @@ class SQLiteDatabase:
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
-        with self._lock:
+        with self._lock, fork_barrier():
             self._close()
 
     def _close(self) -> None:
@@ -168,7 +169,8 @@ def _close_unused(lock: threading.Lock, connection: sqlite3.Connection) -> None:
     """
     if lock.acquire(timeout=LAST_WAIT):
         try:
-            connection.close()
+            with fork_barrier():
+                connection.close()
         finally:
             lock.release()
 

@@ -2,13 +2,17 @@
 
 A child has copies of its parent's objects and none of its threads: a lock may be held for ever, and a connection is the
 parent's, who goes on using it. So a module that keeps such things makes new ones in the child.
+
+What a library keeps for itself cannot be made anew. SQLite notes for each file whether this process is writing to it: a
+child that was forked in the middle of that could never write to the file. So a fork waits for such work (`fork_barrier`).
 """
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-__all__ = ["after_fork", "free_at_fork", "leave_to_parent"]
+__all__ = ["ForkBarrier", "after_fork", "fork_barrier", "free_at_fork", "leave_to_parent"]
 
 Reset = TypeVar("Reset", bound=Callable[[], object])
 
@@ -42,6 +46,67 @@ def free_at_fork(lock: LockT) -> LockT:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
     return lock
+
+
+class ForkBarrier:
+    """Has a fork wait for work that has begun, for a second at most, and work that has not for the fork."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._working = 0
+        self._forking = 0
+
+    def enter(self) -> None:
+        """Begin work. It may be begun inside other work, too."""
+        with self._lock:
+            if self._forking:
+                self._changed.wait_for(lambda: not self._forking, _PATIENCE)
+            self._working += 1
+
+    def leave(self) -> None:
+        """End it, in any thread."""
+        with self._lock:
+            self._working -= 1
+            if self._forking:
+                self._changed.notify_all()
+
+    def __enter__(self) -> None:
+        self.enter()
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+
+    def close(self) -> None:
+        """Wait for those that work, and have others wait until `open`."""
+        with self._changed:
+            self._forking += 1
+            self._changed.wait_for(lambda: not self._working, _PATIENCE)
+
+    def open(self) -> None:
+        """Let others work again."""
+        with self._changed:
+            self._forking -= 1
+            self._changed.notify_all()
+
+
+_PATIENCE = 1.0  # seconds: who forks may be in the middle of such work itself
+_barrier = ForkBarrier()
+
+
+def fork_barrier() -> ForkBarrier:
+    """Return this process's barrier."""
+    return _barrier
+
+
+@after_fork
+def _make_barrier() -> None:
+    global _barrier
+    _barrier = ForkBarrier()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=lambda: _barrier.close(), after_in_parent=lambda: _barrier.open())
 
 
 def leave_to_parent(*objects: object) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeou
 
 from hocket._databases.sqlite import switch_to_wal
 from hocket._databases.urls import parse_shared_address
+from hocket._runtime.fork import ForkBarrier, fork_barrier
 from hocket._secrets import redact_url
 from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
 from hocket.durable.tables import RUN_TABLE, RunTables
@@ -35,8 +36,14 @@ def _read_time(_: object) -> float:
 
 
 class _SQLiteConnection(sqlite3.Connection):
-    """A connection as DBOS has it, which also knows the fractions of seconds that times have on Python 3.12 and later: where
-    SQLite is older than 3.42 (Debian 12, Ubuntu 22.04) they would be NULL."""
+    """A connection as DBOS has it, with two things more.
+
+    A fork waits while it is used: from a cursor to the commit or rollback that SQLAlchemy ends each use with. And it knows
+    the fractions of seconds that times have on Python 3.12 and later, which would be NULL where SQLite is older than 3.42
+    (Debian 12, Ubuntu 22.04).
+    """
+
+    _entered: ForkBarrier | None = None
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -44,6 +51,30 @@ class _SQLiteConnection(sqlite3.Connection):
         self.execute("PRAGMA foreign_keys=ON")
         if sqlite3.sqlite_version_info < (3, 42):
             self.create_function("unixepoch", 1, _read_time)
+        self.commit()
+
+    def cursor(self, *arguments: Any, **options: Any) -> Any:
+        if self._entered is None:
+            self._entered = fork_barrier()
+            self._entered.enter()
+        return super().cursor(*arguments, **options)
+
+    def commit(self) -> None:
+        super().commit()
+        self._leave()
+
+    def rollback(self) -> None:
+        super().rollback()
+        self._leave()
+
+    def close(self) -> None:
+        super().close()
+        self._leave()
+
+    def _leave(self) -> None:
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            entered.leave()
 
 
 def _find_schema(address: sa.URL) -> str:
