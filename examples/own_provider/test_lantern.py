@@ -46,6 +46,7 @@ class TestChatLantern(RemoteChatModelConformance):
     """Some ninety tests: answers, streams cut at every byte, errors, cancellation, limits on time, threads and loops."""
 
     format = LanternFormat()
+    length_word = "full"
     has_tools = has_stop = has_images = has_reasoning = False
 
     def make(self, server_url: str) -> ChatLantern:

@@ -70,13 +70,17 @@ class LeavesATask(ChatOpenAI):
 
 
 class InventsAFinishReason(ChatOpenAI):
-    """It takes the end of the body for the end of the answer."""
+    """It takes the end of the body for the end of the answer, once something was said."""
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        text = ""
         try:
             async for chunk in super()._astream(*args, **kwargs):
+                text += chunk.text
                 yield chunk
         except StreamTruncated:
+            if not text:
+                raise
             yield ChatGenerationChunk(message=AIMessageChunk("", response_metadata={"finish_reason": "stop"}))
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from hocket import create_agent
 from hocket.durable import Run, dbos, open_runs, step, wait_for
+from hocket.durable.dbos import DBOSEngine
 from hocket.errors import EngineUnavailable, RunFailed
 from tests.durable.conftest import RELEASE, SERVER, Once, until, until_true, work
 from tests.kit.models import HookCall, hook_model
@@ -130,6 +131,30 @@ async def test_it_is_down_in_a_run(postgres_url: str):
             except RunFailed as error:  # this worker lost its lock in the step, whose end nobody saw
                 assert error.kind == "OutcomeUnknown"
     assert once.calls.count("tea") == 1
+
+
+async def test_it_is_down_when_a_run_begins(url: str, monkeypatch: pytest.MonkeyPatch):
+    """What it has recorded cannot be read: it begins later, and has not failed."""
+    looks: list[str] = []
+    list_steps = DBOSEngine._list_steps
+
+    def fail_once(engine: DBOSEngine, id: str, **options: bool) -> Any:
+        if options:
+            looks.append(id)
+            if len(looks) == 1:
+                raise EngineUnavailable("too many clients already")
+        return list_steps(engine, id, **options)
+
+    monkeypatch.setattr(DBOSEngine, "_list_steps", fail_once)
+
+    async def report(topic: str) -> str:
+        return topic
+
+    async with work(url, report) as durable:
+        run = await durable.astart("tea", id="a")
+        with anyio.fail_after(30):
+            assert await run.aresult() == "tea"
+    assert looks == ["a", "a"]
 
 
 async def test_it_is_down_in_an_agent(postgres_url: str):

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from hocket import ChatPromptTemplate, StrOutputParser, create_agent
+from hocket._pipeline import cache
 from hocket.budgets import Budget
 from hocket.callbacks import UsageMetadataCallbackHandler
 from hocket.durable import Run, open_runs, step, wait_for
@@ -330,8 +331,9 @@ async def test_code_that_no_longer_asks(url: str, caplog: pytest.LogCaptureFixtu
     assert any("did not ask for ['model:" in one.getMessage() for one in caplog.records)
 
 
-async def test_a_model_that_no_other_process_knows(url: str):
+async def test_a_model_that_no_other_process_knows(url: str, monkeypatch: pytest.MonkeyPatch):
     """A class of a function's own, with options that only this process has: a warning says that it is asked again."""
+    monkeypatch.setattr(cache, "_warned", set[str]())  # it is said once in a process, and this test runs on each loop
 
     class Own(hook_class()):  # type: ignore[misc]
         secret: Any = None

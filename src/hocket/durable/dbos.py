@@ -30,7 +30,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.own_thread import start_thread
 from hocket._secrets import redact
 from hocket.durable.database import RunDatabase, close_with
-from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status
+from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status, outwait_store
 from hocket.durable.engine_texts import NAME_PREFIX, STATUS_WORDS, EngineTexts, FailureError, read_status
 from hocket.durable.liveness import Liveness
 from hocket.errors import EngineUnavailable, InvalidInput, RunExists
@@ -201,8 +201,8 @@ class DBOSEngine(Engine):
     def _list(self, **asked: Any) -> list[WorkflowStatus]:
         return self._open_client().list_workflows(application_name=_APPLICATION, **asked)
 
-    def _list_steps(self, id: str) -> list[StepInfo]:
-        return self._open_client().list_workflow_steps(id, load_output=False)
+    def _list_steps(self, id: str, *, load_output: bool = False) -> list[StepInfo]:
+        return self._open_client().list_workflow_steps(id, load_output=load_output)
 
     def _start(self, id: str, kind: Kind, text: str) -> None:
         client = self._open_client()
@@ -321,7 +321,14 @@ class DBOSEngine(Engine):
             _LeftError: its end is not to be recorded: it was cancelled elsewhere, or goes on elsewhere.
         """
         assert self._execute is not None
-        steps = await ASYNC.call_sync(self._call, lambda: self._open_client().list_workflow_steps(id))
+        try:
+            steps = await outwait_store(
+                id,
+                lambda: ASYNC.call_sync(self._call, lambda: self._list_steps(id, load_output=True)),
+                lambda: self._is_halting,
+            )
+        except EngineUnavailable:
+            raise _LeftError from None
         for _ in range(max((step["function_id"] for step in steps), default=0)):
             DBOS.reserve_step()
         journal = _DBOSJournal(
@@ -334,6 +341,8 @@ class DBOSEngine(Engine):
             with journal.scope:
                 return await self._execute(id, text, journal)
         except Exception as error:
+            if journal.is_halted:
+                raise _LeftError from None
             raise FailureError(type(error).__name__, redact(str(error))) from None
         finally:
             if self._running.get(id) is journal:

@@ -4,10 +4,23 @@ An engine knows runs by their ids and names, and texts that it does not read. It
 died, and never in two processes at once.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-__all__ = ["Engine", "EngineState", "Execute", "Journal", "Kind", "Status"]
+import anyio
+
+from hocket._secrets import redact
+from hocket.errors import EngineUnavailable, HistoryUnavailable
+
+__all__ = ["Engine", "EngineState", "Execute", "Journal", "Kind", "Status", "outwait_store"]
+
+_log = logging.getLogger("hocket.durable")
+
+T = TypeVar("T")
+
+_FIRST_PAUSE, _LAST_PAUSE = 0.5, 30.0
+"""Seconds between two tries of a run whose store cannot be reached."""
 
 Status: TypeAlias = Literal["queued", "running", "waiting", "done", "failed", "cancelled"]
 """How a run stands. ``waiting``: for a decision, a signal, or a time; an engine says ``running`` of it."""
@@ -114,3 +127,26 @@ class Engine(Protocol):
         ``before``: those that were started by then, in seconds since 1970; None: all.
         """
         ...
+
+
+async def outwait_store(id: str, work: Callable[[], Awaitable[T]], is_halted: Callable[[], bool]) -> T:
+    """Do ``work`` of a run, again for as long as its store, or its history's, cannot be reached.
+
+    Args:
+        id: of the run, for the log.
+        work: to be done.
+        is_halted: whether the run is another process's by now: it is not tried again.
+
+    Raises:
+        EngineUnavailable, HistoryUnavailable: the store cannot be reached, and the run is another process's.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await work()
+        except (HistoryUnavailable, EngineUnavailable) as error:
+            if is_halted():
+                raise
+            _log.warning("the run %r waits for its store: %s", id, redact(str(error)))
+        await anyio.sleep(pause)
+        pause = min(2 * pause, _LAST_PAUSE)

@@ -16,18 +16,15 @@ from hocket._runtime.clock import Alarm
 from hocket._runtime.journal import current_journal
 from hocket._runtime.portal import run_in_portal
 from hocket._runtime.sync_twin import sync_twin
-from hocket._secrets import redact
 from hocket.durable.agent_runs import RunJournal
 from hocket.durable.definition import Durable, MakeContext, MakeInjected, read_output
-from hocket.durable.engine import Engine, Journal, Kind, Status
+from hocket.durable.engine import Engine, Journal, Kind, Status, outwait_store
 from hocket.durable.execution import Execution, current_execution
 from hocket.durable.run import Run
 from hocket.durable.signals import SignalReader
 from hocket.durable.standing import Standing
 from hocket.durable.store import ENDED, KnownRun, RunInfo, RunStart, RunStore
 from hocket.errors import (
-    EngineUnavailable,
-    HistoryUnavailable,
     InvalidInput,
     MissingDependency,
     TotalTimeout,
@@ -38,9 +35,6 @@ if TYPE_CHECKING:
     from hocket.durable.database import RunDatabase
 
 __all__ = ["Runs", "current_run", "open_runs"]
-
-_FIRST_PAUSE, _LAST_PAUSE = 0.5, 30.0
-"""Seconds before a run is executed again whose store could not be reached: they grow."""
 
 _log = logging.getLogger("hocket.durable")
 
@@ -269,16 +263,8 @@ class Runs:
         """Execute a run to its end, on the loop of the engine; again where the store could not be reached meanwhile."""
         if self._places is None:
             self._places = anyio.Semaphore(self.max_concurrency)
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                return await self._execute_once(id, text, journal, self._places)
-            except (HistoryUnavailable, EngineUnavailable) as error:
-                if journal.is_halted:
-                    raise
-                _log.warning("the run %r waits for its store: %s", id, redact(str(error)))
-            await anyio.sleep(pause)
-            pause = min(2 * pause, _LAST_PAUSE)
+        once = functools.partial(self._execute_once, id, text, journal, self._places)
+        return await outwait_store(id, once, lambda: journal.is_halted)
 
     async def _execute_once(self, id: str, text: str, journal: Journal, places: anyio.Semaphore) -> str:
         standing = await self._store.call(lambda: self._store.database.tables.begin(id))
