@@ -59,7 +59,7 @@ class AddsOneByOne(InMemoryVectorStore):
     async def aadd_vectors(self, documents: Sequence[Document], vectors: Vectors) -> None:
         for document, vector in zip(documents, vectors, strict=True):
             await super().aadd_vectors([document], [vector])
-            await anyio.sleep(0.0001)
+            await anyio.sleep(0.002)
 
 
 class AddsItLater(InMemoryVectorStore):
