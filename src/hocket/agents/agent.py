@@ -17,8 +17,7 @@ from hocket.agents.calls import SelfResumingTool, may_rerun
 from hocket.agents.context import ContextSchema
 from hocket.agents.events import AgentEvent, AgentStream, EndEvent, SubagentEvents, SyncAgentStream
 from hocket.agents.influence import UNTRUSTED, note_reading
-from hocket.agents.langgraph_config import warn_of_unread
-from hocket.agents.limits import AgentLimits
+from hocket.agents.limits import AgentLimits, warn_of_unread
 from hocket.agents.loop import AgentRun
 from hocket.agents.middleware import NO_RUNTIME
 from hocket.agents.plan import (

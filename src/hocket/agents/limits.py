@@ -16,15 +16,17 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from types import TracebackType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from hocket._runtime.callers import warn_caller
 from hocket.callbacks import BaseCallbackManager, UsageMetadataCallbackHandler
 from hocket.chat_history import BaseChatMessageHistory
-from hocket.errors import InvalidInput
+from hocket.errors import HocketWarning, InvalidInput
 from hocket.errors.hints import near_name_hint
 from hocket.messages import AIMessage, ToolCall, ToolMessage, UsageMetadata, add_usage
 from hocket.outputs import ChatGeneration, LLMResult
 from hocket.runnables import RunnableConfig
+from hocket.runnables.config import current_config
 
 __all__ = [
     "UNREADABLE_CHARS",
@@ -35,6 +37,7 @@ __all__ = [
     "RunUsage",
     "StopReason",
     "find_usages",
+    "warn_of_unread",
 ]
 
 StopReason = Literal[
@@ -262,3 +265,28 @@ class NestedRunGuard:
 
 
 _innermost: ContextVar[NestedRunGuard | None] = ContextVar("hocket_agent_run", default=None)
+
+
+# -- what users of LangGraph say in a config, which hocket's agents do not look at
+
+_NO_THREADS = (
+    "an agent does not look at the thread_id of its config: this run remembers nothing of the last one, and the next one "
+    "nothing of it; give each run its conversation: agent.invoke(message, history=open_history(url, session_id=thread_id))"
+)
+_NO_STEPS = (
+    "an agent does not look at the recursion_limit of its config, LangGraph's steps of the model and of tools: its model "
+    "may be asked as often as create_agent(..., limits=AgentLimits(model_calls=...)) says, about half of these steps"
+)
+
+
+def warn_of_unread(config: Mapping[str, Any] | None, *, has_history: bool) -> None:
+    """Warn whoever called of a ``thread_id`` in place of a history, and of a ``recursion_limit``; but not inside of runs."""
+    if not has_history and _read_thread(config) is not None and _read_thread(current_config.get()) is None:
+        warn_caller(_NO_THREADS, HocketWarning)
+    if type(config) is dict and "recursion_limit" in config:  # one that has gone through a run is that of functions
+        warn_caller(_NO_STEPS, HocketWarning)
+
+
+def _read_thread(config: Mapping[str, Any] | None) -> object:
+    values: Mapping[str, object] = {} if config is None else config.get("configurable") or {}
+    return values.get("thread_id")
