@@ -51,7 +51,6 @@ def start_chat(provider: Server, start_service: Callable[..., Service]) -> Itera
                 EXAMPLES / "chat_service",
                 "service:app",
                 CHAT_DATABASE=database,
-                CHAT_PAUSE="3",
                 HOCKET_MODEL="openai:small",
                 OPENAI_BASE_URL=provider.url,
                 OPENAI_API_KEY="a-key",
@@ -217,7 +216,7 @@ def test_a_call_waits_for_a_person(start_chat: StartChat):
 @pytest.mark.nightly
 def test_a_model_that_falls_silent(start_chat: StartChat):
     """Is an event in words, after what had come, and the half is kept as one."""
-    ada = Reader(start_chat())
+    ada = Reader(start_chat(CHAT_PAUSE="2"))
     told = ada.read(ada.ask("Fall silent."))
     assert texts(told) == "Light" and "took too long" in told[-1]["errorText"]
     assert [one["partial"] for one in ada.show()] == [False, True]
