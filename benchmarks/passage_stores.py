@@ -255,10 +255,7 @@ def _search(store: Store) -> dict[str, Any]:
     searches = store.open()
     report: dict[str, Any] = {"opening": time.perf_counter() - began}
     for number in range(-min(20, len(store.questions)), len(store.questions)):  # the first ones do not count
-        for (
-            name,
-            search,
-        ) in searches.items():  # by turns, for the machine is faster in one second and slower in the next
+        for name, search in searches.items():  # by turns, for the machine is faster now and slower then
             began, cpu = time.perf_counter(), time.process_time()
             found = search(number)
             taken = {"found": found, "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}

@@ -155,6 +155,7 @@ def test_which_room_stands_for_a_module(module: str, room: str | None) -> None:
     assert find_module(module) == room
 
 
+@pytest.mark.filterwarnings("ignore:ast:DeprecationWarning")  # modules of LangChain's, all of which are imported
 def test_the_recorded_names_are_langchains() -> None:
     """Where langchain-core 1.8.3 is installed, the record is compared with it."""
     version = pytest.importorskip("langchain_core.version", reason="langchain-core is not installed")

@@ -10,7 +10,6 @@ names: all that are recorded are read at the beginning, their numbers passed ove
 
 import asyncio
 import contextvars
-import functools
 import logging
 import os
 import socket
@@ -18,6 +17,7 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import anyio
@@ -96,13 +96,10 @@ class _DBOSJournal:
             return text
 
         try:
-            with anyio.move_on_after(
-                _GRACE, shield=True
-            ) as saving:  # what was done is not lost since the run is cancelled now
+            # Shielded: what was done is not lost since the run is cancelled now. DBOS would wait for its database for ever.
+            with anyio.move_on_after(_GRACE, shield=True) as saving:
                 await DBOS.run_step_async({"name": key}, keep)
-            if (
-                saving.cancelled_caught
-            ):  # DBOS would wait for its database for ever, and nobody knows whether it is there
+            if saving.cancelled_caught:  # nobody knows whether it is there
                 raise EngineUnavailable(f"{key} could not be recorded in {_GRACE:g} s")
         except dbos_errors.DBOSBaseException as error:  # which nobody in between may catch
             self.is_halted = isinstance(error, dbos_errors.DBOSWorkflowConflictIDError)
@@ -180,7 +177,7 @@ class DBOSEngine(Engine):
     def _call(self, function: Callable[..., T], /, *args: Any, **options: Any) -> T:
         """Call what blocks, outside of any run: DBOS would take it for a step of the one that it is called in."""
         with self._database.tell_failures():
-            return contextvars.Context().run(functools.partial(function, *args, **options))
+            return contextvars.Context().run(partial(function, *args, **options))
 
     def _open_client(self) -> DBOSClient:
         if self._client is None:
@@ -321,12 +318,9 @@ class DBOSEngine(Engine):
             _LeftError: its end is not to be recorded: it was cancelled elsewhere, or goes on elsewhere.
         """
         assert self._execute is not None
+        read = partial(self._list_steps, id, load_output=True)
         try:
-            steps = await outwait_store(
-                id,
-                lambda: ASYNC.call_sync(self._call, lambda: self._list_steps(id, load_output=True)),
-                lambda: self._is_halting,
-            )
+            steps = await outwait_store(id, lambda: ASYNC.call_sync(self._call, read), lambda: self._is_halting)
         except EngineUnavailable:
             raise _LeftError from None
         for _ in range(max((step["function_id"] for step in steps), default=0)):

@@ -58,9 +58,7 @@ class RunTables:
         with self._engine.begin() as connection:
             is_server = self._engine.dialect.name == "postgresql"
             take_lock = "SELECT pg_advisory_xact_lock(hashtextextended('hocket create runs', 0))"
-            connection.execute(
-                sa.text(take_lock if is_server else "BEGIN IMMEDIATE")
-            )  # else two that make them would fail
+            connection.execute(sa.text(take_lock if is_server else "BEGIN IMMEDIATE"))  # else two would fail
             _metadata.create_all(connection)
         self._is_made = True
 
