@@ -194,3 +194,37 @@ def test_a_forked_child_has_connections_of_its_own(store: Store) -> None:
     family.communicate()
     assert family.returncode == 0
     assert store.turns() == [(0, 0), (1, 0), (1, 1), (0, 1), (0, 2)]
+
+
+def test_a_fork_in_the_middle_of_turns(store: Store) -> None:
+    """A thread of the parent goes on writing: nobody waits for ever, and nothing that was stored is lost."""
+    family = _start(
+        "import threading, time",
+        "is_over, turns = threading.Event(), 0",
+        "def go_on():",
+        "    global turns",
+        "    while not is_over.is_set():",
+        f"        write({store.code}, 0, range(turns, turns + 1))",
+        "        turns += 1",
+        "thread = threading.Thread(target=go_on)",
+        "thread.start()",
+        "while not turns:  # what it imports is there then: a fork in the middle of an import leaves Python's lock taken",
+        "    time.sleep(0.01)",
+        "codes = []",
+        "for number in range(1, 5):",
+        "    time.sleep(0.05)",
+        "    if os.fork() == 0:",
+        f"        write({store.code}, number, range(3))",
+        "        os._exit(0)",
+        "    codes.append(os.wait()[1])",
+        "is_over.set()",
+        "thread.join()",
+        "assert codes == [0] * 4, codes",
+        "print('done', turns)",
+    )
+    told, _ = family.communicate()
+    assert family.returncode == 0
+    turns = int(told.split("done ")[1])
+    assert sorted(store.turns()) == sorted(
+        [(0, at) for at in range(turns)] + [(number, at) for number in range(1, 5) for at in range(3)]
+    )

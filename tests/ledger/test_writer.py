@@ -324,3 +324,29 @@ def test_a_forked_child_books_its_own(tmp_path: Path) -> None:
     """
     assert run(code, path) == 0
     assert len(list(JSONLLedger(path).entries())) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_of_multiprocessing_writes_what_is_left(tmp_path: Path) -> None:
+    """Its end comes without the functions of `atexit`."""
+    path = tmp_path / "usage.db"
+    code = """
+    import multiprocessing, sys
+    from hocket.ledger import SQLiteLedger
+    from hocket.language_models import FakeListChatModel
+    model = FakeListChatModel(responses=["a"], ledger=SQLiteLedger(sys.argv[1]))
+
+    def work():
+        for number in range(20):
+            model.invoke(str(number))
+
+    children = [multiprocessing.get_context("fork").Process(target=work) for _ in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    sys.exit(sum(child.exitcode for child in children))
+    """
+    assert run(code, path) == 0
+    [total] = SQLiteLedger(path).total()
+    assert total.calls == 40

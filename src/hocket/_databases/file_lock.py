@@ -25,8 +25,8 @@ if sys.platform == "win32":
     _BEYOND = 1 << 40  # a byte that no file has: on Windows what is locked cannot be read by others
     _PAUSE = 0.005
 
-    def lock_file(file: int, *, shared: bool) -> None:
-        """Wait until nobody else holds a lock on the open ``file``; it is given back when the file is closed."""
+    def _lock(file: int, *, shared: bool) -> None:
+        """Wait until nobody else holds a lock on the open ``file``."""
         position = os.lseek(file, 0, os.SEEK_CUR)
         os.lseek(file, _BEYOND, os.SEEK_SET)
         try:
@@ -39,6 +39,9 @@ if sys.platform == "win32":
         finally:
             os.lseek(file, position, os.SEEK_SET)
 
+    def _unlock(file: int) -> None:
+        """It is given back when the file is closed."""
+
     def try_lock_file(file: int) -> bool:
         """Take a lock on the open ``file`` alone, unless somebody else has one; whether it was taken."""
         try:
@@ -50,12 +53,13 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def lock_file(file: int, *, shared: bool) -> None:
-        """Wait for a lock on the open ``file``, to read along with others or to be alone.
-
-        It is given back when the file is closed.
-        """
+    def _lock(file: int, *, shared: bool) -> None:
+        """Wait for a lock on the open ``file``."""
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+
+    def _unlock(file: int) -> None:
+        """Give it back, also where a forked child has a copy of the open file, with which the lock would last."""
+        fcntl.flock(file, fcntl.LOCK_UN)
 
     def try_lock_file(file: int) -> bool:
         """Take a lock on the open ``file`` alone, unless somebody else has one; whether it was taken."""
@@ -64,6 +68,16 @@ else:
         except BlockingIOError:
             return False
         return True
+
+
+@contextmanager
+def lock_file(file: int, *, shared: bool) -> Generator[None]:
+    """Wait for a lock on the open ``file``, to read along with others or to be alone, and hold it for the block."""
+    _lock(file, shared=shared)
+    try:
+        yield
+    finally:
+        _unlock(file)
 
 
 class FileLock:

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hocket._databases.own_files import open_private
-from hocket._runtime.fork import after_fork, fork_barrier, leave_to_parent
+from hocket._runtime.fork import after_fork, before_fork, fork_barrier, leave_to_parent
 from hocket.errors import HocketError
 
 __all__ = ["SQLiteDatabase", "is_foreign", "shared_database", "snapshot", "switch_to_wal", "transaction"]
@@ -28,6 +28,22 @@ PATIENCE = 30.0
 
 LAST_WAIT = 5.0
 """Seconds for which the end of the process waits until a thread has done with a connection."""
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that a fork closes.
+
+    Attributes:
+        lock: of those that use it; set when it is open.
+        is_open: whether it is.
+    """
+
+    lock: threading.Lock
+    is_open = True
+
+    def close(self) -> None:
+        super().close()
+        self.is_open = False
 
 
 class SQLiteDatabase:
@@ -50,7 +66,7 @@ class SQLiteDatabase:
     def reset(self) -> None:
         """Begin anew, without a connection."""
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
+        self._connection: _Connection | None = None
         self._closing: weakref.finalize[Any, Any] | None = None
         self._schemas: set[str] = set()
         self._is_immutable = False
@@ -70,7 +86,10 @@ class SQLiteDatabase:
             raise error_type(f"{self.path}: other threads have used its connection for {self._patience:g} s")
         try:
             with fork_barrier():
-                connection = self._connection or self._connect()
+                connection = self._connection
+                if connection is None or not connection.is_open:
+                    self._close()
+                    connection = self._connect()
                 if schema not in self._schemas:
                     _make_tables(connection, schema)
                     self._schemas.add(schema)
@@ -103,7 +122,7 @@ class SQLiteDatabase:
             self._closing.detach()
         self.reset()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> _Connection:
         patience = PATIENCE if self._patience is None else self._patience
         self._is_immutable = False
         _make_file(self.path)
@@ -117,11 +136,14 @@ class SQLiteDatabase:
                 raise
             connection = self._connect_to_read(patience)
         self._connection = connection
+        connection.lock = self._lock
+        with _lock:
+            _connections.add(connection)
         # No __del__: while one runs, the weak reference in `_databases` still finds its object.
         self._closing = weakref.finalize(self, _close_unused, self._lock, connection)
         return connection
 
-    def _connect_to_read(self, patience: float) -> sqlite3.Connection:
+    def _connect_to_read(self, patience: float) -> _Connection:
         """Open a file that cannot be written, in a directory where nothing can be made.
 
         Where another process has it open for writing, its files beside it are there, and are read, too. Where they are not,
@@ -131,9 +153,14 @@ class SQLiteDatabase:
         self._is_immutable = not os.path.exists(f"{self.path}-wal")
         return self._connect_to(f"{place}&immutable=1" if self._is_immutable else place, patience)
 
-    def _connect_to(self, place: str, patience: float) -> sqlite3.Connection:
+    def _connect_to(self, place: str, patience: float) -> _Connection:
         return sqlite3.connect(
-            place, timeout=patience, isolation_level=None, check_same_thread=False, uri=place != self.path
+            place,
+            timeout=patience,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
+            uri=place != self.path,
         )
 
 
@@ -167,12 +194,12 @@ def _close_unused(lock: threading.Lock, connection: sqlite3.Connection) -> None:
 
     SQLite crashes where a connection is closed under one. A thread that is still at it after a while keeps its connection.
     """
-    if lock.acquire(timeout=LAST_WAIT):
-        try:
-            with fork_barrier():
+    with fork_barrier():  # before the lock: a fork closes it, too, if that is free
+        if lock.acquire(timeout=LAST_WAIT):
+            try:
                 connection.close()
-        finally:
-            lock.release()
+            finally:
+                lock.release()
 
 
 def _make_file(path: str) -> None:
@@ -252,6 +279,21 @@ def snapshot(connection: sqlite3.Connection) -> Generator[None]:
         yield
     finally:
         connection.rollback()
+
+
+_connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
+
+
+@before_fork
+def _close_idle() -> None:
+    with _lock:
+        connections = list(_connections)
+    for connection in connections:
+        if connection.lock.acquire(blocking=False):
+            try:
+                connection.close()
+            finally:
+                connection.lock.release()
 
 
 @after_fork

@@ -16,6 +16,7 @@ from contextlib import closing
 from urllib.parse import quote
 
 from hocket._databases.urls import check_path, parse_address
+from hocket._runtime.fork import fork_barrier
 from hocket._secrets import redact_url
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
@@ -75,7 +76,7 @@ class SQLiteReader:
             InvalidInput: SQLite refuses it; the text says what may be done instead.
         """
         try:
-            with closing(self._connect()) as connection:
+            with fork_barrier(), closing(self._connect()) as connection:
                 self._limit_tables(connection)
                 cursor = connection.execute(query)
                 if cursor.description is None:
@@ -94,7 +95,7 @@ class SQLiteReader:
             InvalidInput: the file cannot be read.
         """
         try:
-            with closing(self._connect()) as connection:
+            with fork_barrier(), closing(self._connect()) as connection:
                 for table, statement in connection.execute(_SCHEMA):
                     if self._tables is None or table.casefold() in self._tables:
                         yield statement

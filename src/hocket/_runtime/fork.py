@@ -3,8 +3,9 @@
 A child has copies of its parent's objects and none of its threads: a lock may be held for ever, and a connection is the
 parent's, who goes on using it. So a module that keeps such things makes new ones in the child.
 
-What a library keeps for itself cannot be made anew. SQLite notes for each file whether this process is writing to it: a
-child that was forked in the middle of that could never write to the file. So a fork waits for such work (`fork_barrier`).
+What a library keeps for itself cannot be made anew. SQLite has a table of the files that this process has open, their locks
+and shared memory: a child that finds a file in it could never write there again, or would read what is no longer so. So a
+fork waits for such work (`fork_barrier`), and then has closed what is open (`before_fork`); the next use opens it again.
 """
 
 import os
@@ -12,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-__all__ = ["ForkBarrier", "after_fork", "fork_barrier", "free_at_fork", "leave_to_parent"]
+__all__ = ["ForkBarrier", "after_fork", "before_fork", "fork_barrier", "free_at_fork", "leave_to_parent"]
 
 Reset = TypeVar("Reset", bound=Callable[[], object])
 
@@ -36,6 +37,15 @@ def after_fork(reset: Reset) -> Reset:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=reset)
     return reset
+
+
+def before_fork(close: Reset) -> Reset:
+    """Have ``close()`` called before each fork, when nobody is at work that the `fork_barrier` guards. A decorator, too."""
+    _closers.append(close)
+    return close
+
+
+_closers: list[Callable[[], object]] = []
 
 
 def free_at_fork(lock: LockT) -> LockT:
@@ -105,8 +115,14 @@ def _make_barrier() -> None:
     _barrier = ForkBarrier()
 
 
+def _prepare_fork() -> None:
+    _barrier.close()
+    for close in _closers:
+        close()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lambda: _barrier.close(), after_in_parent=lambda: _barrier.open())
+    os.register_at_fork(before=_prepare_fork, after_in_parent=lambda: _barrier.open())
 
 
 def leave_to_parent(*objects: object) -> None:

@@ -111,8 +111,8 @@ class FileChatMessageHistory(BaseChatMessageHistory):
             try:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
                     raise HistoryError(f"{self.file_path}: it is not a regular file")
-                lock_file(file, shared=flags == os.O_RDONLY)
-                yield file
+                with lock_file(file, shared=flags == os.O_RDONLY):
+                    yield file
             finally:
                 os.close(file)
         except OSError as error:

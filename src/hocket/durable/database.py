@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, TimeoutError as PoolTimeou
 
 from hocket._databases.sqlite import switch_to_wal
 from hocket._databases.urls import parse_shared_address
-from hocket._runtime.fork import ForkBarrier, fork_barrier
+from hocket._runtime.fork import ForkBarrier, before_fork, fork_barrier
 from hocket._secrets import redact_url
 from hocket.durable.liveness import FileLiveness, Liveness, SessionLiveness
 from hocket.durable.tables import RUN_TABLE, RunTables
@@ -38,7 +38,8 @@ def _read_time(_: object) -> float:
 class _SQLiteConnection(sqlite3.Connection):
     """A connection as DBOS has it, with two things more.
 
-    A fork waits while it is used: from a cursor to the commit or rollback that SQLAlchemy ends each use with. And it knows
+    A fork waits while it is used, from a cursor to the commit or rollback that SQLAlchemy ends each use with, and closes it
+    otherwise: SQLAlchemy, which tries it before each use (``pool_pre_ping``), opens another. And it knows
     the fractions of seconds that times have on Python 3.12 and later, which would be NULL where SQLite is older than 3.42
     (Debian 12, Ubuntu 22.04).
     """
@@ -52,6 +53,12 @@ class _SQLiteConnection(sqlite3.Connection):
         if sqlite3.sqlite_version_info < (3, 42):
             self.create_function("unixepoch", 1, _read_time)
         self.commit()
+        _connections.add(self)
+
+    def close_if_idle(self) -> None:
+        """Close it, unless a thread uses it."""
+        if self._entered is None:
+            self.close()
 
     def cursor(self, *arguments: Any, **options: Any) -> Any:
         if self._entered is None:
@@ -75,6 +82,15 @@ class _SQLiteConnection(sqlite3.Connection):
         entered, self._entered = self._entered, None
         if entered is not None:
             entered.leave()
+
+
+_connections: weakref.WeakSet[_SQLiteConnection] = weakref.WeakSet()
+
+
+@before_fork
+def _close_idle() -> None:
+    for connection in list(_connections):
+        connection.close_if_idle()
 
 
 def _find_schema(address: sa.URL) -> str:

@@ -228,7 +228,9 @@ class Runs:
 
     async def __aenter__(self) -> Self:
         if self._is_open:
-            raise InvalidInput("this process works on these runs already; one `async with` is enough")
+            raise InvalidInput(
+                "these runs are open already: one `async with` is enough; in a child that was forked since, call open_runs"
+            )
         if self.max_concurrency:  # else others work
             await self._store.engine.open(self._execute, self._durables)
         self._is_open = True

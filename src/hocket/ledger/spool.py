@@ -73,8 +73,11 @@ class Spool:
         Raises:
             StoreError: it does not take a batch. That and what comes behind it stays, that last: it holds up no other.
         """
-        with suppress(FileNotFoundError), open(_open_own(self.path, os.O_RDWR), "r+b") as file:
-            lock_file(file.fileno(), shared=False)
+        with (
+            suppress(FileNotFoundError),
+            open(_open_own(self.path, os.O_RDWR), "r+b") as file,
+            lock_file(file.fileno(), shared=False),
+        ):
             left = [line.rstrip(b"\n") + b"\n" for line in file if not is_half(line, _BEGINNING)]
             try:
                 while left:
@@ -89,6 +92,7 @@ class Spool:
                 file.seek(0)
                 file.write(b"".join(left))
                 file.truncate()
+                file.flush()
 
     def _move(self, lines: Sequence[bytes], write: _Write) -> None:
         read = [(line, _read_line(line)) for line in lines]
@@ -158,8 +162,8 @@ def append_locked(path: str, data: bytes, open_file: Callable[[str, int], int] =
     """
     file = open_file(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
-        lock_file(file, shared=False)
-        append_lines(file, data, _BEGINNING)
+        with lock_file(file, shared=False):
+            append_lines(file, data, _BEGINNING)
     finally:
         os.close(file)
 

@@ -12,6 +12,8 @@ import _thread
 import atexit
 import contextlib
 import logging
+import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -133,6 +135,7 @@ class EntryWriter:
     def _start(self) -> None:
         if not self._is_running:
             self._is_running = True
+            _flush_before_child_ends()
             _thread.start_new_thread(self._run, ())  # Thread.start() would wait for it
 
     def _run(self) -> None:
@@ -242,6 +245,22 @@ def _flush_before_others_close() -> None:
 
 
 _anchors: list[object] = []
+
+
+def _flush_before_child_ends() -> None:
+    """Have a child of `multiprocessing` write what waits at its end, which comes without the functions of `atexit`."""
+    global _prepared
+    if "multiprocessing.util" not in sys.modules or _prepared == os.getpid():
+        return
+    from multiprocessing import parent_process
+    from multiprocessing.util import Finalize
+
+    _prepared = os.getpid()
+    if parent_process() is not None:
+        Finalize(None, _flush_all, exitpriority=10)
+
+
+_prepared = 0  # the last process that was looked at
 
 
 def _flush_all() -> None:
