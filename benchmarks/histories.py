@@ -52,6 +52,9 @@ def _turn(lib: Library, size: int) -> Body:
             if not self.messages:
                 super().add_messages(messages)
 
+        async def aadd_messages(self, messages: Any) -> None:  # else the sync one is called in a thread
+            self.add_messages(messages)
+
     history = Constant()
     history.add_messages(lib.conversation(size))
     with warnings.catch_warnings(action="ignore"):  # langchain-core's is deprecated, and has no successor there
