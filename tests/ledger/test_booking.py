@@ -1,6 +1,6 @@
 """Every attempt is booked, every hit, and every stream that was left; the sum is what the server's meter says."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -153,14 +153,17 @@ async def test_a_stream_that_is_left_before_its_first_word_has_what_it_was_told(
         def make(**more: Any) -> Watched:
             return Watched(model="x", base_url=server.url, api_key="k", ledger=lines, **more)
 
+        async def read_first(chunks: AsyncIterator[object]) -> None:
+            await anext(chunks, None)
+
         model = make()
         async with anyio.create_task_group() as group, model.astream("hi", {"callbacks": [recorder]}) as chunks:
-            group.start_soon(anext, chunks, None)
+            group.start_soon(read_first, chunks)
             await model._has_read.wait()
             await chunks.aclose()
         model = make()
         async with anyio.create_task_group() as group:
-            group.start_soon(anext, model.astream("hi"), None)
+            group.start_soon(read_first, model.astream("hi"))
             await model._has_read.wait()
             group.cancel_scope.cancel()
     closed, cancelled = await read(lines)
