@@ -32,7 +32,7 @@ CACHE = Path.home() / ".cache" / "hocket-benchmarks"
 MANY, PASSAGES, QUESTIONS = 1_000_000, 22_000, 1_000
 FEW, MADE_UP, ASKED = 24_000, 1_000, 100
 SIZE = 384
-PATIENCE = 900
+PATIENCE = 1800
 """Seconds that a store may take to be built."""
 
 K = 10
