@@ -183,11 +183,12 @@ def test_a_given_connection_serves_and_stays_open(
 
 def test_a_connection_that_was_closed_meanwhile_is_replaced(postgres_url: str, table: str) -> None:
     """A server that was started anew costs nobody a turn."""
-    history = PostgresChatMessageHistory(table, uuid4(), url=f"{postgres_url}?application_name=hocket-{uuid4().hex}")
+    name = f"hocket-{uuid4().hex}"
+    history = PostgresChatMessageHistory(table, uuid4(), url=f"{postgres_url}?application_name={name}")
     history.add_messages(TURN)
     with psycopg.connect(postgres_url) as connection:
         killed = connection.execute(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'hocket-%'"
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = %s", (name,)
         ).fetchone()
     assert killed == (1,)
     threading.Event().wait(0.05)
