@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
+
+from hocket._runtime.fork import ForkBarrier
 
 PROGRAM = """
 import os
@@ -134,3 +137,16 @@ fork_barrier().leave()
 def test_a_fork_inside_such_work_waits_a_second() -> None:
     """It is not refused, and nobody waits for ever."""
     subprocess.run([sys.executable, "-W", "error", "-c", FORKING], check=True, timeout=30)
+
+
+def test_the_collector_of_garbage_may_run_inside_of_the_barrier() -> None:
+    """It closes connections that nobody has any more, each of which enters: the thread must not wait for itself."""
+    barrier = ForkBarrier()
+    entered = threading.Event()
+
+    def collect() -> None:
+        with barrier._changed, barrier:  # as where an object is made in `enter`
+            entered.set()
+
+    threading.Thread(target=collect, daemon=True).start()
+    assert entered.wait(10)

@@ -62,7 +62,7 @@ class ForkBarrier:
     """Has a fork wait for work that has begun, for a second at most, and work that has not for the fork."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector of garbage may run in it, and close a connection, which enters
         self._changed = threading.Condition(self._lock)
         self._working = 0
         self._forking = 0
