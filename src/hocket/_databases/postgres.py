@@ -46,6 +46,7 @@ __all__ = [
     "UndefinedFunction",
     "UndefinedTable",
     "check_postgres_url",
+    "close_pools",
     "execute",
     "hold_connection",
     "is_postgres_unavailable",
@@ -228,7 +229,7 @@ def _leave_sessions_to_parent() -> None:
 
 
 @atexit.register
-def _close_pools() -> None:
+def close_pools() -> None:
     """Close what nobody has borrowed: psycopg warns of each connection that is open when its process ends."""
     for pool in list(_pools):
         pool.close_idle()
