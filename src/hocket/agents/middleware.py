@@ -10,9 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from anyio import from_thread
-
-from hocket._runtime.mode import ASYNC
+from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket.errors import InvalidHook
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.content import FieldsView
@@ -232,4 +230,4 @@ class _Wrapped(Generic[Request, Message]):
         return (self._hook(request, self._call_from_thread),)
 
     def _call_from_thread(self, request: Request) -> Message:
-        return from_thread.run(self._handler, request)
+        return drive(BLOCKING.call_async(self._handler, request))
