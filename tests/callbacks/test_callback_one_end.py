@@ -430,16 +430,17 @@ async def test_a_handler_that_hangs_in_its_thread_is_left_behind(monkeypatch: py
     """The same for one that holds up its worker thread, which cannot be stopped."""
     import hocket._runtime.mode as mode
 
-    monkeypatch.setattr(mode, "END_GRACE", 0.02)
+    monkeypatch.setattr(mode, "END_GRACE", 1.5)
     release = threading.Event()
 
     def hang(event: Event) -> None:
         if event.name == "on_llm_end":
-            release.wait(5)
+            release.wait(20)
 
     hanging, behind = Recorder(*MODEL_EVENTS, before=hang, run_inline=False), slow()
-    with anyio.fail_after(30):
-        await ANSWERS.ainvoke("x", {"callbacks": [hanging, behind]})
+    began = time.monotonic()
+    await ANSWERS.ainvoke("x", {"callbacks": [hanging, behind]})
+    assert time.monotonic() - began < 2.9, "it waited twice"
     release.set()
     assert ends(behind) == [["start", "end"]]
     assert hanging.errors == 1

@@ -61,7 +61,9 @@ async def test_batches_inside_of_batches() -> None:
     inner = RunnableLambda(lambda number: sum(leaf.batch([number, number])))
     outer = RunnableLambda(lambda number: sum(inner.batch([number, number])))
     many = range(4 * PLACES)
-    assert await anyio.to_thread.run_sync(outer.batch, many, {"max_concurrency": len(many)}) == [4 * number for number in many]
+    assert await anyio.to_thread.run_sync(outer.batch, many, {"max_concurrency": len(many)}) == [
+        4 * number for number in many
+    ]
 
 
 @pytest.mark.timeout(20)

@@ -53,8 +53,13 @@ class Mode(Protocol):
         """Run jobs that never raise an ``Exception``: at once where the mode allows it, else one after another."""
         ...
 
-    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
-        """Run ``job`` even when the caller has been cancelled, for `END_GRACE` seconds at most; whether it has ended."""
+    async def finish_within_grace(self, job: Awaitable[object], spent: float = 0.0) -> bool:
+        """Run ``job`` even when the caller has been cancelled; whether it has ended.
+
+        Args:
+            job: the work, for `END_GRACE` seconds at most.
+            spent: how many of them are over.
+        """
         ...
 
     async def run_shielded(self, job: Awaitable[None]) -> None:
@@ -114,8 +119,8 @@ class AsyncMode:
         except BaseExceptionGroup as errors:
             raise only(errors) from None
 
-    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
-        with anyio.move_on_after(END_GRACE, shield=True) as scope:
+    async def finish_within_grace(self, job: Awaitable[object], spent: float = 0.0) -> bool:
+        with anyio.move_on_after(max(0.0, END_GRACE - spent), shield=True) as scope:
             await job
         return not scope.cancelled_caught
 
@@ -147,7 +152,7 @@ class BlockingMode:
         for job in jobs:
             await job()
 
-    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[object], spent: float = 0.0) -> bool:
         await job
         return True
 

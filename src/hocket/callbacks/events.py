@@ -18,6 +18,7 @@ import functools
 import inspect
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
 from typing import Any
@@ -327,10 +328,12 @@ async def tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: obje
     """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
     waiting = [call]
     over = False
+    begun_at = 0.0
     left: Callable[[], None] | None = None
 
     def work() -> tuple[object]:
-        nonlocal over
+        nonlocal over, begun_at
+        begun_at = time.monotonic()
         try:
             # In a box, since trio takes no coroutine out of a thread. Told once: whoever empties the list.
             return (waiting.pop()(*args, **details) if waiting else None,)
@@ -353,10 +356,11 @@ async def tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: obje
     except BaseException:
         if over:  # it is what the handler raised
             raise
-        await mode.run_shielded(_within_bounds(mode, rest()))
+        spent = time.monotonic() - begun_at if begun_at else 0.0  # one that had its time is not waited for again
+        await mode.run_shielded(_within_bounds(mode, rest(), spent))
         raise
     return outcome
 
 
-async def _within_bounds(mode: Mode, job: Awaitable[object]) -> None:
-    await mode.finish_within_grace(job)
+async def _within_bounds(mode: Mode, job: Awaitable[object], spent: float) -> None:
+    await mode.finish_within_grace(job, spent)

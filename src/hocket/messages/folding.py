@@ -19,10 +19,9 @@ calls say so far, so that folding may stop, show its result and go on from there
 from collections.abc import Mapping
 from typing import Any, cast
 
-from pydantic_core import from_json
-
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import Content, Deltas, copy_containers
+from hocket.messages.tool_calls import decode_arguments
 from hocket.messages.usage import UsageMetadata, add_report
 
 __all__ = ["Fold", "ToolCallFold", "leaves", "merge_facts"]
@@ -54,7 +53,7 @@ class _Call:
         if not last.rstrip().endswith("}"):
             return False
         try:
-            from_json(self.text())
+            decode_arguments(self.text())
         except ValueError:
             return False
         return True
