@@ -25,6 +25,7 @@ from hocket._runtime.clock import Alarm
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
+from hocket.errors import InvalidInput
 
 __all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "finish_streams"]
 
@@ -123,9 +124,15 @@ class _Channel(Generic[T]):
         self.error, self.trace = error, error.__traceback__
 
     async def next(self) -> T:
-        """Wait for an item. Only called when the buffer is empty."""
+        """Wait for an item. Only called when the buffer is empty.
+
+        Raises:
+            InvalidInput: the stream was begun on another event loop.
+        """
         if self.task is None and not self.over:
             self.start()
+        if self.task is not None and self.task.token.native_token is not current_token().native_token:
+            raise InvalidInput("the stream was begun on another event loop; read it there, or begin a new one here")
         while not self.buffer:
             if self.over:
                 if self.error is not None:

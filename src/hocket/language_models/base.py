@@ -53,13 +53,7 @@ from hocket.runnables import Runnable, RunnableSerializable
 from hocket.runnables.config import refuse_config_keys
 from hocket.timeouts import TimeoutLike
 
-__all__ = [
-    "BaseLanguageModel",
-    "LangSmithParams",
-    "LanguageModelInput",
-    "LanguageModelLike",
-    "LanguageModelOutput",
-]
+__all__ = ["BaseLanguageModel", "LangSmithParams", "LanguageModelInput", "LanguageModelLike", "LanguageModelOutput"]
 
 LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]
 """What a model can be asked with: a text, messages or what stands for them, or what a prompt made."""
@@ -205,6 +199,9 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         return self
 
     # -- identity
+
+    def __str__(self) -> str:
+        return repr(self)  # pydantic's leaves out the class: of a model without fields nothing would be left
 
     @property
     @abstractmethod
