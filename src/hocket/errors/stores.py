@@ -67,16 +67,16 @@ class StoreUnavailable(StoreError):
 class AnswerBusy(HocketError, RuntimeError):
     """A live answer of this name is running: follow it, or stop it first. Nothing was asked."""
 
-    page = "serving.md#answers-that-outlive-the-tab"
+    page = "serving.md#answers-that-survive-a-closed-tab"
 
 
 class AnswerLost(HocketError, RuntimeError):
     """The process that made a live answer is gone. What it said so far can be read."""
 
-    page = "serving.md#answers-that-outlive-the-tab"
+    page = "serving.md#answers-that-survive-a-closed-tab"
 
 
 class AnswerTooLarge(HocketError, RuntimeError):
     """A live answer has more events than `LiveAnswers` keeps, and was stopped."""
 
-    page = "serving.md#answers-that-outlive-the-tab"
+    page = "serving.md#answers-that-survive-a-closed-tab"
