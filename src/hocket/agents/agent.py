@@ -211,7 +211,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         """
         if self.may_pause:
             raise InvalidInput(
-                "an agent whose calls may wait for a person cannot be a tool: nobody could be asked while it runs; make it "
+                "an agent whose calls may wait for a person cannot be a tool: no person can be asked while it runs; make it "
                 "without interrupt_on, and name the tool in interrupt_on of the agent that has it"
             )
         name = name or self.name

@@ -280,7 +280,7 @@ _NO_STEPS = (
 
 
 def warn_of_unread(config: Mapping[str, Any] | None, *, has_history: bool) -> None:
-    """Warn whoever called of a ``thread_id`` in place of a history, and of a ``recursion_limit``; but not inside of runs."""
+    """Warn the caller of a ``thread_id`` in place of a history, and of a ``recursion_limit``; but not inside of runs."""
     if not has_history and _read_thread(config) is not None and _read_thread(current_config.get()) is None:
         warn_caller(_NO_THREADS, HocketWarning)
     if type(config) is dict and "recursion_limit" in config:  # one that has gone through a run is that of functions

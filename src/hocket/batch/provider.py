@@ -325,7 +325,7 @@ class ProviderBatches:
                     await self._put(one)
                 else:
                     await self._fail(
-                        one, BatchExpired(f"{tries} batches ended before the provider came to this row; run it again")
+                        one, BatchExpired(f"{tries} batches ended before the provider ran this row; run it again")
                     )
         if self._has_all_rows:
             await self._submit_all()

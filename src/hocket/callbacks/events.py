@@ -332,7 +332,7 @@ async def tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: obje
     def work() -> tuple[object]:
         nonlocal over
         try:
-            # In a box, since trio takes no coroutine out of a thread. Told once: whoever empties the list.
+            # In a box, since trio takes no coroutine out of a thread. Called once: by the one that empties the list.
             return (waiting.pop()(*args, **details) if waiting else None,)
         finally:
             over = True

@@ -18,7 +18,7 @@ from hocket.errors.hints import shorten
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Show what was said with `hocket chat`, and search it."
+HELP = "Show the messages of `hocket chat`, and search them."
 
 _LIST = "The same as `hocket logs` alone."
 _PATH = "Print the folder of the talks."

@@ -93,7 +93,7 @@ class Conversation:
         memory: ConversationMemory | None = None,
     ) -> None:
         if history is not None and memory is not None:
-            raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=... beside it")
+            raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=...")
         if isinstance(history, str):
             raise InvalidInput(
                 f"history is the text {excerpt(history)}; write history=open_history({excerpt(history)})"

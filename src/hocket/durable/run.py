@@ -114,7 +114,7 @@ class Run(Generic[Output]):
             for id, decision in decisions.items()
         ]
         if signals and not await self._store.add_signals(self.id, signals):
-            raise InvalidInput(f"of the calls {', '.join(decisions)} one was decided just now, by somebody else")
+            raise InvalidInput(f"of the calls {', '.join(decisions)} one was decided just now, by another person")
 
     async def amessages(self) -> list[BaseMessage]:
         """Return the messages of the agent that this is a run of; of other runs there are none."""
@@ -216,7 +216,7 @@ class Run(Generic[Output]):
 
     def _check_open(self, known: KnownRun) -> None:
         if known.state.status in ENDED:
-            raise InvalidInput(f"the run {self.id!r} has ended ({known.state.status}): there is nothing to tell it")
+            raise InvalidInput(f"the run {self.id!r} has ended ({known.state.status}): it takes no signals")
 
     async def _find_pending(self, known: KnownRun) -> list[tuple[str, ToolCall]]:
         """Return the calls that wait and are not decided, each with the key of its agent."""

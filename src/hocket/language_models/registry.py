@@ -38,7 +38,7 @@ _ALIASES = {
     "vertexai": "google_vertexai",
 }
 
-# How a model's own name tells its provider, for those who leave it out. Also of providers that are not installed: to
+# How a model's own name tells its provider, where it is left out. Also of providers that are not installed: to
 # say which one is missing helps more than to list those that are there.
 _FAMILIES = (
     (r"(ft:)?(gpt-|chatgpt|o[134](-|$))", "openai"),

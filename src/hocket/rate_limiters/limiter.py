@@ -363,7 +363,7 @@ class RateLimiter(BaseRateLimiter):
         bare = drop_secrets(self._address)
         if bare != self._address:
             warnings.warn(
-                f"pickling {self!r} leaves its password behind; make it anew where it is loaded",
+                f"pickling {self!r} leaves its password behind; make it again after loading",
                 DroppedStateWarning,
                 stacklevel=2,
             )

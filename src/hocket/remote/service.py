@@ -240,7 +240,7 @@ class RemoteService(AsyncClosing, LateModel):
 
         Args:
             request: as for `_authenticate`.
-            key: whoever gave it: the caller, a function of the caller's, the environment. In `render` it is a mask where
+            key: from the caller, a function of the caller's, or the environment. In `render` it is a mask where
                 a function would give it.
         """
         return self._make_key_headers(key)

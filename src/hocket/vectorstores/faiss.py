@@ -61,7 +61,7 @@ class FAISSVectorStore(SQLiteVectorStore):
 
     Searches are nearly exact: of the ten nearest of a million, 99 in 100 are found, in some milliseconds; scores are exact.
     The index is a file beside the database, of a byte for each number of a vector. There is one from 20,000 documents on,
-    and additions make it anew by themselves: one in some thousands takes a second or two more at a million documents, and
+    and additions make it again by themselves: one in some thousands takes a second or two more at a million documents, and
     one at each fourfold number some minutes. What cannot be written then is left for the next time.
 
     Searches by words leave out words that thousands of documents have, beside rarer ones.
