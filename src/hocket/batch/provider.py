@@ -112,7 +112,7 @@ class ProviderBatches:
                 await self._give_back_all(one for one, *_ in chunk.rows)
 
     def finish(self) -> None:
-        """Say in the report what is still under way."""
+        """Put the rows still under way into the report."""
         report = self._journal.report
         report.pending = self._journal.pending
         if report.pending and report.stopped is None:

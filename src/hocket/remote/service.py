@@ -2,7 +2,7 @@
 
 A mix-in for pydantic classes: chat models, text models and embeddings. It holds configuration only, in flat fields; what
 the provider's API is, is data (`Endpoint`), and another object sends (`Sender`). Connections are the event loop's (see
-`hocket.http.clients`), shared by all services whose settings are equal. So a service may be made anew for every request,
+`hocket.http.clients`), shared by all services whose settings are equal. So a service may be made again for every request,
 copied, pickled, and used from several loops. What it lists are names, each with what is known of the model beside it.
 """
 

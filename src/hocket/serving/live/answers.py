@@ -187,7 +187,7 @@ class LiveAnswers:
         return int(number) if last.rows else 0
 
     async def stop(self, id: str) -> bool:
-        """Stop an answer, in whatever process it runs; return, when it has ended, whether it was running.
+        """Stop an answer, in any process; return, when it has ended, whether it was running.
 
         Raises:
             StoreUnavailable: the store cannot be reached.

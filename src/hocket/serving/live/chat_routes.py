@@ -1,4 +1,4 @@
-"""What stands behind a chat page: `chat_app`, an ASGI application over `LiveAnswers`.
+"""The server side of a chat page: `chat_app`, an ASGI application over `LiveAnswers`.
 
 A page asks, and may go; it comes back and follows; it stops what runs. That is all that the transports of Vercel's and
 AG-UI's clients need of a server, and neither says who asks: that the service finds out, and the names of answers belong to
@@ -79,7 +79,7 @@ def chat_app(
     Args:
         answer: returns the stream that answers a `ChatInput`, as ``agent.astream(chat.input, history=...)``.
         live: runs the answers; None: in this process.
-        user: returns who asks, from the headers of a request; None: 401. Answers belong to their users: nobody follows or
+        user: returns the user, from the headers of a request; None: 401. Answers belong to their users: no one follows or
             stops those of another. Without ``user`` the names of chats are secrets, for services with one user.
         may_decide: says whether a user may decide the calls that wait in a chat; False: 403, and ``answer`` is not asked.
             None: the user of the chat may, so that the customer approves the customer's own refund.
