@@ -1,6 +1,6 @@
 """``hocket logs``: what was said with ``hocket chat``, listed and searched; and the log of ``llm``, taken over.
 
-The log is the talks themselves, the files that ``--continue`` goes on with. They are read anew each time: there is no
+The log is the talks themselves, the files that ``--continue`` goes on with. They are read again each time: there is no
 index beside them, a second copy of what was said in confidence that would have to be kept in step, and forgotten, too.
 """
 

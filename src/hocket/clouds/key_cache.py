@@ -41,7 +41,7 @@ PAUSE = 30.0
 """Seconds between a renewal and the next, where it failed or brought a key that ends as soon."""
 
 PATIENCE = 60.0
-"""Seconds that a fetch may take, before its calls fail and the next one begins anew."""
+"""Seconds that a fetch may take, before its calls fail and the next one begins again."""
 
 FRESH = 60.0
 """Seconds in which a key that replaced a rejected one is not replaced again."""

@@ -287,7 +287,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         return 1 if retry is None else RetryPolicy.of(retry).max_attempts
 
     def _get_pipeline(self) -> Next:
-        """Return the pipeline, composed anew when a field that is part of it has changed."""
+        """Return the pipeline, composed again when a field that is part of it has changed."""
         fields: Any = self.__dict__
         held = fields.get(PIPELINE)
         if (

@@ -216,7 +216,7 @@ class RemoteService(AsyncClosing, LateModel):
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         """Return the headers that authenticate a request, secrets as `Secret`; by default those that `_sign` makes.
 
-        A provider that takes no key overrides it, and `_mask_authentication`. Asked anew for each attempt; not at all while
+        A provider that takes no key overrides it, and `_mask_authentication`. Asked again for each attempt; not at all while
         a recording answers, so that no test needs the service that gives keys.
 
         Args:

@@ -237,7 +237,7 @@ class _Use:
         else:
             what = describe_miss(kept, self.recordings, self._shown, self._ignore)
         how = "once" if self._tape is None else "new"
-        again = "" if self._tape is None else '; "all" records everything anew'
+        again = "" if self._tape is None else '; "all" records everything again'
         way = f"`pytest --hocket-record={how}`" if get_defaults().is_pytest else f'cassette(..., record="{how}")'
         return end_test(CassetteMiss, redact(f"{what}\n\nTo record it: {way}{again}.", secrets))
 
