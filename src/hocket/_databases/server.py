@@ -151,7 +151,7 @@ class DatabaseServer(Generic[Client]):
             dropped.append("password")
         if dropped:
             warnings.warn(
-                f"pickling {self.owner} leaves its {' and '.join(dropped)} behind; make it anew where it is loaded",
+                f"pickling {self.owner} leaves its {' and '.join(dropped)} behind; make it again after loading",
                 DroppedStateWarning,
                 stacklevel=2,
             )

@@ -64,7 +64,7 @@ class SQLiteDatabase:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, without a connection."""
+        """Begin again, without a connection."""
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         self._closing: weakref.finalize[Any, Any] | None = None

@@ -151,7 +151,7 @@ class _Channel(Generic[T]):
         return self.buffer.popleft()
 
     async def wait(self, seconds: float | None) -> bool:
-        """Wait until `next` would not have to, for so many seconds at most; whether it came to that."""
+        """Wait until `next` would not have to, for so many seconds at most; whether that happened."""
         if self.buffer or self.over:
             return True
         if self.task is None:

@@ -25,7 +25,7 @@ origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("
 
 def thread_limiter(token: EventLoopToken) -> "anyio.CapacityLimiter":
     """Return the limiter of hocket's worker threads on one event loop: its own, not anyio's default, which is shared."""
-    loop: object = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
+    loop: object = token.native_token  # a `RunVar` would ask again which loop this is, which takes a microsecond
     limiter = _limiters.get(loop)
     if limiter is None:
         limiter = _limiters[loop] = anyio.CapacityLimiter(MAX_THREADS)

@@ -155,7 +155,7 @@ class AgentRun(Generic[Output]):
         if isinstance(resume, Continue) and (ended := await self._read_end(state)) is not None:
             return ended
         turn = resume_calls(self._plan, state, resume, self._progress.make_runtime)
-        if state.is_cut_off:  # its answer is asked for anew
+        if state.is_cut_off:  # its answer is asked for again
             self._context.pop()
         return None if turn is None else await self._run_turn(turn, state.open_calls)
 

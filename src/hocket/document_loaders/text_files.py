@@ -133,7 +133,7 @@ class _Utf8(io.RawIOBase):
                 rest = self._file.read(BLOCK)
             if not rest:
                 raise DocumentError(
-                    self._path, "it is empty but for its byte order mark; leave it out, or fetch it anew"
+                    self._path, "it is empty but for its byte order mark; leave it out, or download it again"
                 )
             return rest
         if self._fallback is not None and not _extends_ascii(self._fallback):

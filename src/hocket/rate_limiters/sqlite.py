@@ -158,7 +158,7 @@ class SQLiteStore:
     def _open(self, limits: RateLimits | None = None) -> Generator[_Row | None]:
         """Have the state alone; None: there is none, or none that is fresh, and no ``limits`` to make it of."""
         if os.path.isdir(self._path):
-            raise InvalidInput(f"{self._path} is a directory; store=... wants the path of a file")
+            raise InvalidInput(f"{self._path} is a directory; store=... needs the path of a file")
         if self._database is None:  # found with calls that no event loop may make
             self._database = shared_database(self._path, "limits", 2.0, is_durable=False)
         try:

@@ -1,4 +1,4 @@
-"""The stream that `Runnable.astream_events` returns: the events of a run, and views of it for those who want less.
+"""The stream that `Runnable.astream_events` returns: the events of a run, and views of a part of it.
 
 There is one run, and one stream behind all views. The reader of one view reads for all views that are in use.
 """

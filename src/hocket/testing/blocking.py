@@ -2,7 +2,7 @@
 
 A thread beside the loop posts a tiny callback to it, over and over, and measures how long the loop takes to run it: a
 loop that is free does so at once. While one is overdue, what the loop's thread is doing at that moment is what holds it
-up, so its stack is sampled then. Nothing runs in a task, hence nothing to hold open across the body and nothing that
+up, so its stack is sampled then. Nothing runs in a task, so nothing is held open across the body and nothing
 could cancel it.
 """
 

@@ -96,7 +96,7 @@ class CallRunner:
                 raise InvalidInput(f"{name} takes a Runtime: pass context=..., which is its context")
             missing = sorted(tool.required_injected - self._injected.keys())
             if missing:
-                raise InvalidInput(f"{name} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
+                raise InvalidInput(f"{name} needs injected arguments: pass injected={{{missing[0]!r}: ...}}")
 
     def find_stop(self, calls: Sequence[Call]) -> StopRun | None:
         """Return what a tool raised to stop the run: that of the first of ``calls``, if there are several."""

@@ -83,7 +83,7 @@ class VectorStoreHooks(Twins, AsyncClosing, ABC):
         raise InvalidInput(f"{type(self).__name__} cannot list its documents, which a cleanup needs: define alist_ids")
 
     async def aclose(self, /) -> None:  # most stores hold nothing open
-        """Give back what the store holds open. By default nothing; a later call opens it anew."""
+        """Give back what the store holds open. By default nothing; a later call opens it again."""
 
     # -- sync code
 

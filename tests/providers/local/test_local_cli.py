@@ -91,7 +91,7 @@ def test_ctrl_c(embedded_model: None) -> None:
 
 @pytest.mark.nightly
 def test_a_reader_that_leaves(embedded_model: None) -> None:
-    """When nobody reads the output any more, the command ends without a word."""
+    """When the reader of the output has gone any more, the command ends without a word."""
     command = [sys.executable, "-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None

@@ -29,7 +29,7 @@ def _get_call(result: list[Generation]) -> Fields | None:
     """
     generation = result[0] if result else None
     if not isinstance(generation, ChatGeneration):
-        raise OutputParserException("function calls stand in messages: give this parser the answer of a chat model")
+        raise OutputParserException("function calls are in messages: give this parser the answer of a chat model")
     call = generation.message.additional_kwargs.get("function_call")
     return dict(cast(Fields, call)) if isinstance(call, dict) else None
 
@@ -135,7 +135,7 @@ class PydanticOutputFunctionsParser(OutputFunctionsParser):
     @model_validator(mode="after")
     def _check_schema(self) -> Self:
         if isinstance(self.pydantic_schema, dict) and self.args_only and "args_only" in self.model_fields_set:
-            raise ValueError("several pydantic schemas are told apart by the function's name: leave out args_only")
+            raise ValueError("several pydantic schemas need the function's name: leave out args_only")
         return self
 
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:

@@ -2,7 +2,7 @@
 
 LangChain's hooks ask hocket's verbs, not hocket's hooks: so hocket's cache, rate limiter, retries and deadlines work as
 everywhere. LangChain's handlers stay with LangChain, which tells them of its own run; hocket's run inside it is told to
-nobody but those who listen to hocket. So one call is told, and billed, once to each.
+only hocket's own handlers. So each handler gets, and bills, one call once.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

@@ -271,7 +271,7 @@ def inner_config(run: LLMRun | None, *, is_async: bool) -> LCRunnableConfig:
 
 @contextlib.contextmanager
 def telling_once(run: LLMRun | None) -> Generator[None, None, None]:
-    """Keep LangChain from telling of its run, if it is opened in the block, whoever has been told of hocket's."""
+    """Keep LangChain from telling of its run, if it is opened in the block, for handlers that have hocket's."""
     told = _told_of(run)
     if not told:
         yield

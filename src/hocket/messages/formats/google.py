@@ -8,7 +8,7 @@ A thought signature belongs to exactly the part that it came on, empty ones incl
 
 Where the text of a reply comes from, what it has found by searching and what it repeats, the API tells beside the parts.
 It counts bytes, of the part that the text was in when it was whole, and often repeats the text that it means; citations
-count characters. A stream has cut the parts anew, so that the repeated text is what counts, and the place only says where
+count characters. A stream has cut the parts again, so that the repeated text is what counts, and the place only says where
 to look first. Keys come in camel case, and in snake case from LangChain.
 """
 

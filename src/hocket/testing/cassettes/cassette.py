@@ -41,13 +41,13 @@ class cassette:
 
     It is in use, for the whole process, between ``with``, or ``async with``, and its end: for every provider, on both
     event loops, from sync verbs, threads and injected clients. Of several the one that was entered last is in use. A
-    request is found by method, path, parameters and JSON body, in whatever order its fields are; neither the host nor a
+    request is found by method, path, parameters and JSON body, in any order of its fields; neither the host nor a
     header counts. Equal requests are answered in the order in which they were recorded.
 
     Args:
         path: of the file.
         record: ``"none"``: nothing is ever sent. ``"once"``: where there is no file, all is sent and recorded. ``"new"``:
-            what was not recorded is. ``"all"``: all is recorded anew. Default: what ``--hocket-record`` says under
+            what was not recorded is. ``"all"``: all is recorded again. Default: what ``--hocket-record`` says under
             `hocket.testing.plugin`, else ``"none"``. What is recorded is written at the end, unless the block ends with
             the error of a call.
         ignore: fields of JSON bodies that do not count, by dotted paths: ``("metadata.user", "messages.*.id")``.
@@ -207,14 +207,14 @@ class _Use:
         return False
 
     def write(self) -> None:
-        """Write what was recorded, behind what the file has."""
+        """Write the new recordings after those of the file."""
         assert self.recorder is not None
         kept = list(self.recorder.keep(self.scrub))
         write_tape(self._path, [*self.recordings.exchanges, *kept])
         get_defaults().written[self._path] = len(kept)
 
     def check(self, error: BaseException | None) -> None:
-        """Fail if something was recorded that nobody asks for any more, where that is a failure.
+        """Fail if there are unused recordings, where that is a failure.
 
         Raises:
             AssertionError: that is so.
@@ -237,7 +237,7 @@ class _Use:
         else:
             what = describe_miss(kept, self.recordings, self._shown, self._ignore)
         how = "once" if self._tape is None else "new"
-        again = "" if self._tape is None else '; "all" records everything anew'
+        again = "" if self._tape is None else '; "all" records everything again'
         way = f"`pytest --hocket-record={how}`" if get_defaults().is_pytest else f'cassette(..., record="{how}")'
         return end_test(CassetteMiss, redact(f"{what}\n\nTo record it: {way}{again}.", secrets))
 
