@@ -54,10 +54,14 @@ def main() -> None:
         importlib.import_module(name)
     _run_once()
     job, streams = _fork_for(int(sys.argv[1]), own)
-    if "imports" in job:  # a warmed process, too, for programs that import more
-        sys.path[:0] = own
-        importlib.import_module(job["imports"])
-        job, streams = _fork_for(streams[0], own)
+    if "imports" in job:  # a warmed process, too, for programs that find or import more
+        added = [*filter(None, job["path"].split(os.pathsep)), *own]
+        sys.path[:0] = added
+        registry = importlib.import_module("hocket.language_models.registry")
+        registry._installed = dict(registry._find_entry_points())  # what it has read when it was imported
+        if job["imports"]:
+            importlib.import_module(job["imports"])
+        job, streams = _fork_for(streams[0], added)
     warnings.filters[:] = filters
     _become(job, streams)
     _leave(_execute(job["arguments"]))
