@@ -72,10 +72,12 @@ def _fork_for(connection: int, own: list[str]) -> tuple[dict[str, Any], list[int
 
 
 def _run_once() -> None:
-    """Make the run of a model that imports what a run imports."""
+    """Make the run that imports what runs import, and have pydantic build the model that most programs make."""
     from hocket.cli import main
+    from hocket.providers.openai import ChatOpenAI
 
     os.environ["HOCKET_TALKS"] = os.environ["HOCKET_HISTORY"] = ""
+    ChatOpenAI(model="none", api_key="none")
     stdout = sys.stdout
     with open(os.devnull, "w") as sys.stdout:
         assert main(["-m", "fake:yes", "hi"]) == 0
