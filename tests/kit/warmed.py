@@ -49,7 +49,7 @@ def main() -> None:
         added = [*filter(None, job["path"].split(os.pathsep)), *own]
         sys.path[:0] = added
         registry = importlib.import_module("hocket.language_models.registry")
-        registry._installed = dict(registry._find_entry_points())  # what it has read when it was imported
+        vars(registry)["_installed"] = dict(registry._find_entry_points())  # what it has read when it was imported
         if job["imports"]:
             importlib.import_module(job["imports"])
         job, streams = _fork_for(streams[0], added)
