@@ -437,7 +437,6 @@ except HocketError as error:
 """
 
 
-@pytest.mark.timeout(120)
 async def test_two_processes_and_ctrl_c(out: Path) -> None:
     """One of two has the file; Ctrl-C leaves its batch under way, and the next one collects it."""
     async with serve(OPENAI.make_format(), answer(OPENAI)) as server:

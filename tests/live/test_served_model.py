@@ -14,7 +14,7 @@ from tests.kit.amount import RUNS_ALL
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
 ADDRESS = "http://127.0.0.1:8000"
 
-pytestmark = [pytest.mark.usefixtures("embedded_model"), pytest.mark.timeout(300)]  # a busy machine answers slowly
+pytestmark = pytest.mark.usefixtures("embedded_model")
 
 
 @pytest.fixture(scope="module")
