@@ -139,7 +139,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """
     if nextitem is not None and nextitem.path != item.path:
         if postgres := sys.modules.get("hocket._databases.postgres"):
-            postgres._close_pools()  # else 40 of the server's 100 connections are idle, until the last test
+            postgres.close_pools()  # else 40 of the server's 100 connections are idle, until the last test
         set_prices(dict.fromkeys(lookup._own))
         gc.collect()
         gc.freeze()
