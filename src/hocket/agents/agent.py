@@ -289,7 +289,8 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         name = self.get_name()
         call = bind_options(options, self.limits, name, sink if subagents else None)
         asked = coerce_question(input, call.history)
-        call = replace(call, context=self.check_context(call.context))
+        if (context := self.check_context(call.context)) is not call.context:
+            call = replace(call, context=context)
         plan = await self._plan.prepare(options, replaced)
         call.limits.check_tools(plan.tools)
         for one in self._plan.middleware:

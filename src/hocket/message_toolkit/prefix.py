@@ -138,8 +138,10 @@ def _compare_heads(before: SentPrompt, after: SentPrompt) -> tuple[BreakCause, s
     ):
         return "tools", detail
     old, new = _find_prompted(before.options), _find_prompted(after.options)
+    if old == new:
+        return None
     changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-    return ("options", ", ".join(changed)) if changed else None
+    return "options", ", ".join(changed)
 
 
 def _name(model: object) -> str:

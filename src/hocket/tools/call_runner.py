@@ -156,11 +156,12 @@ class CallRunner:
         return result if self._max_result_chars is None else cut_result(result, self._max_result_chars)
 
     async def _run(self, tool: BaseTool, arguments: dict[str, object], call_id: str) -> ToolMessage:
-        hidden = tool.arguments.injected
+        declared = tool.arguments
+        hidden = declared.injected
         given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
         given |= {key: self._injected[key] for key in hidden if key in self._injected}
-        if self._make_runtime is not None and tool.arguments.runtimes:
-            given |= dict.fromkeys(tool.arguments.runtimes, self._make_runtime(call_id))
+        if self._make_runtime is not None and declared.runtimes:
+            given |= dict.fromkeys(declared.runtimes, self._make_runtime(call_id))
         seconds = self._timeouts.get(tool.name, self._timeout if tool.timeout is None else tool.timeout)
         job = Job(given, call_id, self.config, timeout=seconds, explain=True)
         try:
