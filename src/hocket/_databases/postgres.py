@@ -43,11 +43,12 @@ __all__ = [
     "PostgresError",
     "QueryCanceled",
     "SyncPool",
-    "UndefinedFunction",
     "UndefinedTable",
     "check_postgres_url",
     "close_pools",
     "execute",
+    "execute_if_there",
+    "execute_or_create",
     "hold_connection",
     "is_postgres_unavailable",
     "postgres_server",
@@ -291,6 +292,25 @@ async def execute(client: PostgresClient, statement: str, *parameters: object) -
         executing: object = cursor.execute(statement.encode(), parameters or None)
         await maybe_await(executing)
         return await maybe_await(cursor.fetchall()) if cursor.description else []
+
+
+async def execute_or_create(
+    client: PostgresClient, create: str, statement: str, *parameters: object
+) -> list[tuple[Any, ...]]:
+    """Run one statement, and return its rows. Where its tables and functions are missing, ``create`` makes them first."""
+    try:
+        return await execute(client, statement, *parameters)
+    except (UndefinedFunction, UndefinedTable):
+        await execute(client, create)
+        return await execute(client, statement, *parameters)
+
+
+async def execute_if_there(client: PostgresClient, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+    """Run one statement, and return its rows: none where its table is not there."""
+    try:
+        return await execute(client, statement, *parameters)
+    except UndefinedTable:
+        return []
 
 
 @asynccontextmanager
