@@ -27,8 +27,9 @@ from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
 from hocket.errors import InvalidInput
 
-__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "finish_streams"]
+__all__ = ["Left", "MappingSink", "Producer", "RelaySink", "Sink", "Stream", "SyncStream", "finish_streams"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
@@ -49,6 +50,30 @@ class Sink(Protocol[T_contra]):
 
 
 Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
+
+
+class RelaySink(Generic[T]):
+    """A sink in front of another one, without its `put`: subclasses say what becomes of an item."""
+
+    def __init__(self, sink: Sink[T]) -> None:
+        self._sink = sink
+
+    @property
+    def closed(self) -> bool:
+        """Whether the consumer has left."""
+        return self._sink.closed
+
+
+class MappingSink(RelaySink[T], Generic[S, T]):
+    """A sink in front of another one, which gets what ``change`` makes of each item."""
+
+    def __init__(self, sink: Sink[T], change: Callable[[S], T]) -> None:
+        super().__init__(sink)
+        self._change = change
+
+    def put(self, item: S) -> Awaitable[None] | None:
+        """Hand over an item."""
+        return self._sink.put(self._change(item))
 
 
 class _Channel(Generic[T]):
