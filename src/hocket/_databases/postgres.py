@@ -334,8 +334,9 @@ async def _borrow(client: PostgresClient) -> AsyncGenerator[Connection | AsyncCo
             yield connection
     elif client.autocommit:
         yield client
-    else:
-        async with _enter(_lock_of(client)), _enter(client.transaction()):
+    else:  # transactions of several tasks or threads on it would get into one another
+        lock = anyio.Lock() if isinstance(client, psycopg.AsyncConnection) else threading.Lock()
+        async with _enter(_locks.setdefault(client, lock)), _enter(client.transaction()):
             yield client
 
 
@@ -353,14 +354,6 @@ async def _enter(context: AbstractContextManager[S] | AbstractAsyncContextManage
 _locks: weakref.WeakKeyDictionary[
     Connection | AsyncConnection, AbstractContextManager[object] | AbstractAsyncContextManager[object]
 ] = weakref.WeakKeyDictionary()
-
-
-def _lock_of(
-    connection: Connection | AsyncConnection,
-) -> AbstractContextManager[object] | AbstractAsyncContextManager[object]:
-    """Return the lock of a connection: transactions of several tasks or threads on it would get into one another."""
-    is_async = isinstance(connection, psycopg.AsyncConnection)
-    return _locks.setdefault(connection, anyio.Lock() if is_async else threading.Lock())
 
 
 # -- URLs

@@ -15,7 +15,7 @@ import functools
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 import anyio
 from anyio.lowlevel import current_token
@@ -25,55 +25,17 @@ from hocket._runtime.clock import Alarm
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
+from hocket._runtime.sinks import Sink
 from hocket.errors import InvalidInput
 
-__all__ = ["Left", "MappingSink", "Producer", "RelaySink", "Sink", "Stream", "SyncStream", "finish_streams"]
+__all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "finish_streams"]
 
-S = TypeVar("S")
 T = TypeVar("T")
-T_contra = TypeVar("T_contra", contravariant=True)
 
 BOUND = 64
 
 
-class Sink(Protocol[T_contra]):
-    """Where a producer hands its items to."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left on its own account: the cancellation that follows is not a failure."""
-        ...
-
-    def put(self, item: T_contra) -> Awaitable[None] | None:
-        """Hand over one item. What is returned must be awaited, unless None: the consumer has to catch up first."""
-        ...
-
-
 Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
-
-
-class RelaySink(Generic[T]):
-    """A sink in front of another one, without its `put`: subclasses say what becomes of an item."""
-
-    def __init__(self, sink: Sink[T]) -> None:
-        self._sink = sink
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
-
-
-class MappingSink(RelaySink[T], Generic[S, T]):
-    """A sink in front of another one, which gets what ``change`` makes of each item."""
-
-    def __init__(self, sink: Sink[T], change: Callable[[S], T]) -> None:
-        super().__init__(sink)
-        self._change = change
-
-    def put(self, item: S) -> Awaitable[None] | None:
-        """Hand over an item."""
-        return self._sink.put(self._change(item))
 
 
 class _Channel(Generic[T]):

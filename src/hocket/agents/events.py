@@ -4,7 +4,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from hocket._runtime.stream import Producer, RelaySink, Sink, Stream, SyncStream
+from hocket._runtime.sinks import RelaySink, Sink
+from hocket._runtime.stream import Producer, Stream, SyncStream
 from hocket.agents.approval import DecisionKind
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage

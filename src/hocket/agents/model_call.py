@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import RelaySink, Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.agents.events import AgentEvent, Backlog, ChunkEvent
 from hocket.agents.limits import find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 from typing import Any, cast
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import RelaySink, Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields

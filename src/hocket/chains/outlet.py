@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Awaitable, Mapping
 
-from hocket._runtime.stream import MappingSink, Sink
+from hocket._runtime.sinks import MappingSink, Sink
 from hocket.messages.content import Fields
 from hocket.runnables.folding import AddableDict
 from hocket.runnables.stage import put_one

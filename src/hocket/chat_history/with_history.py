@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 from pydantic import ConfigDict, Field, SkipValidation
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import RelaySink, Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.chat_history.base import BaseChatMessageHistory, read_messages
 from hocket.chat_history.turn import (
     add_missing_results,

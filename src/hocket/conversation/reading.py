@@ -10,7 +10,8 @@ from collections.abc import Awaitable
 import anyio
 
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Producer, RelaySink, Sink, Stream, SyncStream
+from hocket._runtime.sinks import RelaySink, Sink
+from hocket._runtime.stream import Producer, Stream, SyncStream
 from hocket._runtime.wait_queue import Waiter
 from hocket.messages import AIMessage, AIMessageChunk, Collector
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import RelaySink, Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import join_messages
 from hocket.errors import ContextLengthExceeded, InvalidInput

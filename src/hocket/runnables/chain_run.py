@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from hocket import globals as settings
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import RelaySink, Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
     AsyncCallbackManagerForChainRun,

@@ -13,7 +13,8 @@ import anyio
 
 from hocket._runtime.closing import AsyncClosing
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import MappingSink, Sink, Stream
+from hocket._runtime.sinks import MappingSink, Sink
+from hocket._runtime.stream import Stream
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage, ToolCall
 from hocket.runnables.config import RunnableConfig, ensure_config, merge_configs

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.stream import MappingSink, RelaySink, Sink
+from hocket._runtime.sinks import MappingSink, RelaySink, Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableLike, RunnableSerializable
 from hocket.runnables.batch import Batch

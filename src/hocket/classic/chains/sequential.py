@@ -6,7 +6,7 @@ from typing import Unpack
 from pydantic import SkipValidation
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import RelaySink, Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.chains.outlet import Outlet
 from hocket.chains.step import join_keys
 from hocket.classic.chains.base import Chain, ChainOptions, KeyedChain, ListedChain

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable as LCRunnable, RunnableConfig as L
 from pydantic import SkipValidation
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import MappingSink, Sink
+from hocket._runtime.sinks import MappingSink, Sink
 from hocket.callbacks import AsyncCallbackManager, AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from hocket.documents import Document
 from hocket.interop.langchain.callables import Forwarding, read_attribute
