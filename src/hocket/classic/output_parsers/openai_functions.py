@@ -1,6 +1,6 @@
 """Parsers of the older function calls (``additional_kwargs["function_call"]``). For tool calls, see `openai_tools`."""
 
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, SkipValidation, model_validator
 
@@ -70,6 +70,7 @@ class JsonOutputFunctionsParser(BaseCumulativeTransformOutputParser[Any]):
 
     args_only: bool = True
     strict: bool = False
+    _type_name: ClassVar[str] = "json_functions"
 
     def parse(self, text: str) -> object:
         """Refuse: a function call is no text."""
@@ -94,10 +95,6 @@ class JsonOutputFunctionsParser(BaseCumulativeTransformOutputParser[Any]):
                 f"the arguments of {call.get('name')!r} are no JSON: {error}", llm_output=text
             ) from error
         return value if self.args_only else {**call, "arguments": value}
-
-    @property
-    def _type(self) -> str:
-        return "json_functions"
 
 
 class JsonKeyOutputFunctionsParser(JsonOutputFunctionsParser):
