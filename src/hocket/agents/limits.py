@@ -15,7 +15,6 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from types import TracebackType
 from typing import Any, Final, Literal
 
 from hocket._runtime.callers import warn_caller
@@ -257,9 +256,7 @@ class NestedRunGuard:
         self._is_running = True
         _innermost.set(self)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._is_running = False  # for tasks that a tool has left behind, with a copy of the context
         _innermost.set(self._outer)
 

@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from types import TracebackType
 
 from hocket._runtime.cancellation import is_in_trio
 from hocket.errors import InvalidInput
@@ -74,9 +73,7 @@ class _Watch(AbstractAsyncContextManager[None]):
         )
         watch.start()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # The body may end in the very call that blocks, before the loop or the watchdog has had a chance to run.
         self._sign_of_life()
         self._stop.set()

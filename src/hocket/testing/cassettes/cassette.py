@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self, cast, get_args
 
 import anyio
@@ -100,9 +99,7 @@ class cassette:
         self._start(self._load())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         use = self._stop()
         if use.is_to_be_written(error):
             use.write()
@@ -112,9 +109,7 @@ class cassette:
         self._start(await ASYNC.call_sync(self._load))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         use = self._stop()
         if use.is_to_be_written(error):
             with anyio.CancelScope(shield=True):  # it was paid for
