@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models.base import LangSmithParams as LCLangSmithParams
     from langchain_core.language_models.model_profile import ModelProfile as LCModelProfile
 
-__all__ = ["HocketChatModel", "model_of", "model_to_langchain"]
+__all__ = ["HocketChatModel", "model_to_langchain"]
 
 LCRun = LCAsyncRunManager | LCRunManager | None
 
@@ -287,11 +287,6 @@ class HocketChatModel(LCBaseChatModel):
 def model_to_langchain(model: BaseChatModel) -> HocketChatModel:
     """Return a hocket model as one of LangChain's."""
     return HocketChatModel(hocket_model=model)
-
-
-def model_of(model: HocketChatModel) -> BaseChatModel:
-    """Return the hocket model behind one of LangChain's."""
-    return model.hocket_model
 
 
 def _read(messages: Sequence[lc.BaseMessage]) -> list[BaseMessage]:

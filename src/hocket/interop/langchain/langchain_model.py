@@ -39,7 +39,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.profiles import ModelProfile
 
-__all__ = ["LangChainChatModel", "inner_config", "langchain_model_of", "model_from_langchain", "telling_once"]
+__all__ = ["LangChainChatModel", "inner_config", "model_from_langchain", "telling_once"]
 
 _RUN_ID = "lc_run--"  # how an id begins that LangChain made of its run's
 
@@ -210,11 +210,6 @@ def model_from_langchain(model: LCBaseChatModel) -> LangChainChatModel:
     """Return a chat model of LangChain's as one of hocket's."""
     profile: Mapping[str, object] | None = getattr(model, "profile", None)  # the first versions have none
     return LangChainChatModel(langchain_model=model, profile=cast(ModelProfile, {**profile}) if profile else None)
-
-
-def langchain_model_of(model: LangChainChatModel) -> LCBaseChatModel:
-    """Return the model of LangChain's behind one of hocket's."""
-    return model.langchain_model
 
 
 def _require_asyncio() -> None:
