@@ -136,14 +136,6 @@ def _part(block: Block, *taken: str, **fields: Any) -> Fields:
     return {**fields, **others}
 
 
-def _write_text(block: Block) -> Fields:
-    return _part(block, text=block["text"])
-
-
-def _write_thought(block: Block) -> Fields:
-    return _part(block, text=block.get("reasoning", ""), thought=True)
-
-
 def _keep_unread(key: str, native: Native, inner: Native, *said: str) -> Native:
     """``native`` with only that of its ``inner`` object, under ``key``, which has no standard field."""
     left = {name: value for name, value in inner.items() if name not in said and value is not None}
@@ -270,8 +262,8 @@ _READERS: Mapping[str, Reader] = {
 }
 
 _WRITERS: Mapping[str, Writer] = {
-    "text": _write_text,
-    "reasoning": _write_thought,
+    "text": lambda block: _part(block, text=block["text"]),
+    "reasoning": lambda block: _part(block, text=block.get("reasoning", ""), thought=True),
     "image": _write_data,
     "video": _write_data,
     "audio": _write_data,
