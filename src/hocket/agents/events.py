@@ -119,7 +119,7 @@ class ToolStartEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolEndEvent(_Event):
-    """A call of a tool has its result. One that a person rejected or answered was not run, and has no `ToolStartEvent`.
+    """A call of a tool has its result. One that a person rejected or answered is not run, and has no `ToolStartEvent`.
 
     Attributes:
         step: the number of the model's call that made it, from 1; 0: that was before the run was resumed.

@@ -145,7 +145,7 @@ class AgentRun(Generic[Output]):
 
     def _ask_question(self, question: list[BaseMessage], state: RunState) -> None:
         """Begin with a question. Calls that are still open are answered first."""
-        answers = answer_open_calls(self._plan, state, self._progress.make_runtime)
+        answers = answer_open_calls(state)
         state.model_calls = state.tool_calls = state.tokens = 0
         self._record.question = [*answers, *question]
         self._context = [*self._context, *answers, *question]

@@ -87,6 +87,7 @@ def read_pending_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     """Return the calls of a history that wait for a decision, as the agent that paused has left them.
 
     For the page of whoever decides, in any process: it takes no agent, and no model is asked. ``Resume`` takes the ids.
+    A call that was approved may have run, if the process died then: it waits again, and nothing here tells that.
 
     Args:
         messages: of the history.
