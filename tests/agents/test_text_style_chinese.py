@@ -101,7 +101,7 @@ async def test_an_answer_that_does_not_fit(reply: str, last: str):
     assert (result.output, get_last_line(model), find_english(model)) == (Answer(hour=3, city="北京"), last, [])
 
 
-REJECTED = "有人拒绝了此调用, 现在不会执行。只有之前批准过, 随后程序崩溃的情况下结果不明。"
+REJECTED = "有人拒绝了此调用, 不会执行。如果之前批准过, 随后程序崩溃, 则结果不明。"
 
 
 @pytest.mark.parametrize(

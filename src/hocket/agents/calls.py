@@ -36,7 +36,9 @@ _UNDECIDED = (
     "This call waited for approval, and something else was asked instead. Nobody is known to have approved it, so it never "
     "ran. Only if a crash came after an approval its outcome is unknown: then find out before you make it again."
 )
-_REJECTED = "A person rejected this call. It is not made now. Only if a crash came after an earlier approval its outcome is unknown."
+_REJECTED = (
+    "A person rejected this call. It is not made. If a crash came after an earlier approval, its outcome is unknown."
+)
 _ANSWERED = "This call was not run: the answer was given along with it."
 
 

@@ -73,7 +73,9 @@ async def test_a_call_waits_and_the_others_are_done(store: Store):
     assert read_results(messages) == {"look": "seen"}
 
 
-REJECTED = "A person rejected this call. It is not made now. Only if a crash came after an earlier approval its outcome is unknown."
+REJECTED = (
+    "A person rejected this call. It is not made. If a crash came after an earlier approval, its outcome is unknown."
+)
 CHANGED = "\n[A person changed this call, to {'amount': 3}."
 DECISIONS: list[tuple[Any, list[int], str]] = [
     ("approve", [5], "paid 5"),
