@@ -1,5 +1,8 @@
 """Agents within chains, and input of all kinds: what is good is taken, what is not is refused at the door."""
 
+import copy
+import dataclasses
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +105,22 @@ def test_limits_of_tools_are_a_mapping_to_seconds(value: Any):
     """Anything else is refused when the limits are made."""
     with pytest.raises(InvalidInput, match="per_tool_seconds"):
         AgentLimits(per_tool_seconds=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("usd", r"with spending\(usd=\.\.\.\)` around the run, or by a Budget"),
+        ("model_call", "did you mean 'model_calls'"),
+    ],
+)
+def test_a_limit_that_does_not_exist(name: str, said: str):
+    """Money is limited elsewhere; others have a near name. Those that are there are copied as any."""
+    with pytest.raises(InvalidInput, match=f"AgentLimits has no '{name}'; .*{said}"):
+        AgentLimits(**{name: 1})  # type: ignore[arg-type]  # a caller's mistake
+    limits = AgentLimits(model_calls=2)
+    assert pickle.loads(pickle.dumps(limits)) == copy.deepcopy(limits) == limits
+    assert dataclasses.replace(limits, tokens=5) == AgentLimits(model_calls=2, tokens=5)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 from hocket._runtime.callers import warn_caller
 from hocket.callbacks import BaseCallbackManager, UsageMetadataCallbackHandler
@@ -75,7 +75,7 @@ class AgentLimits:
         max_concurrency: calls of one message that run at once.
 
     Raises:
-        InvalidInput: a limit is no number, or not above 0.
+        InvalidInput: a limit is no number, or not above 0; or there is no such limit: money is limited by a `Budget`.
     """
 
     model_calls: int | None = 25
@@ -88,6 +88,15 @@ class AgentLimits:
     unreadable_chars: int | None = UNREADABLE_CHARS
     repeats: int | None = 3
     max_concurrency: int = 16
+
+    def __new__(cls, **limits: object) -> Self:
+        """Refuse a limit that does not exist."""
+        for name in limits.keys() - {one.name for one in fields(cls)}:
+            hint = near_name_hint(name, [one.name for one in fields(cls)])
+            if name in ("usd", "cost", "budget"):
+                hint = "money is limited by `with spending(usd=...)` around the run, or by a Budget of the model"
+            raise InvalidInput(f"AgentLimits has no {name!r}; {hint}")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if not isinstance(self.per_tool_seconds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
