@@ -15,7 +15,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.approval import Continue, Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, find_end, resume_calls, sort_calls
-from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
+from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.limits import NestedRunGuard, StopReason
 from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
@@ -261,6 +261,8 @@ class AgentRun(Generic[Output]):
         return await self._finish("done", output)
 
     async def _add_answer(self, reply: AIMessage) -> None:
+        if isinstance(self._sink, Backlog):
+            await self._sink.wait_until_read()
         self._context.append(reply)
         await self._record.add_answer(reply)
         await deliver(self._sink, MessageEvent(step=self._progress.step, message=reply))
