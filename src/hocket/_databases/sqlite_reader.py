@@ -9,7 +9,6 @@ behalf of the view is no use, since a query may give any part of itself the name
 """
 
 import json
-import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -176,13 +175,9 @@ def _read_text(data: bytes) -> str:
     return data.decode(errors="replace")
 
 
-def _write_row(values: Iterable[object]) -> str:
-    words = {math.inf: "Infinity", -math.inf: "-Infinity"}  # for which JSON has none
-    return json.dumps(
-        [words[value] if value in (math.inf, -math.inf) else value for value in values],
-        ensure_ascii=False,
-        default=lambda blob: f"<{len(blob)} bytes>",
-    )
+def _write_row(values: object) -> str:
+    text = json.dumps(values, ensure_ascii=False, default=lambda blob: f"<{len(blob)} bytes>")
+    return json.dumps(json.loads(text, parse_constant=str), ensure_ascii=False) if "Infinity" in text else text
 
 
 def _make_uri(url: str) -> str:

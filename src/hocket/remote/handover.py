@@ -272,8 +272,7 @@ def _fit_calls(messages: Sequence[BaseMessage], ids: re.Pattern[str] | None) -> 
                 if parts != message.content:
                     changes["content"] = parts
         elif isinstance(message, ToolMessage):
-            told = {"tool_call_id": fit_id(message.tool_call_id)}
-            told |= {} if message.name is None else {"name": fit_name(message.name)}
+            told = {"tool_call_id": fit_id(message.tool_call_id), "name": message.name and fit_name(message.name)}
             changes = {name: value for name, value in told.items() if value != getattr(message, name)}
         made.append(copy_message(message, **changes) if changes else message)
     return made

@@ -126,21 +126,18 @@ def explain_validation_error(error: ValidationError, known: Collection[str], hid
 def _make_content(value: object) -> str | list[Any]:
     if isinstance(value, str):
         return value
+    if isinstance(value, bytes | bytearray):
+        return _read_bytes(value)
     content = value
-    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+    if isinstance(content, Sequence):
         items: list[Any] = [*content]
         if all(map(_is_block, items)):
             return items
-    if isinstance(value, bytes | bytearray):
-        return _read_bytes(value)
     try:
-        try:
-            return json.dumps(value, ensure_ascii=False, default=_to_jsonable, allow_nan=False)
-        except (
-            ValueError
-        ):  # JSON has no word for NaN and Infinity, and Gemini would be told a text in place of an object
-            read = json.loads(json.dumps(value, default=_to_jsonable), parse_constant=str)
-            return json.dumps(read, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False, default=_to_jsonable)
+        if "NaN" in text or "Infinity" in text:  # for which JSON has no word
+            text = json.dumps(json.loads(text, parse_constant=str), ensure_ascii=False)
+        return text
     except (TypeError, ValueError):  # an object of a foreign class, or one that holds itself
         return str(value)
 
@@ -161,9 +158,8 @@ def _to_jsonable(value: object) -> object:
     if isinstance(value, bytes | bytearray):
         return _read_bytes(value)
     if isinstance(value, Iterator | AsyncIterator):
-        raise ToolException(
-            f"it returned a {type(value).__name__}, of which nothing is read: let the tool return a list, or a text"
-        )
+        kind = type(cast(object, value)).__name__
+        raise ToolException(f"it returned a {kind}, of which nothing is read: let the tool return a list, or a text")
     if hasattr(value, "model_dump") or dataclasses.is_dataclass(value):
         return to_jsonable_python(value)
     raise TypeError(type(value).__name__)
