@@ -107,8 +107,7 @@ def hand_over(
 ) -> tuple[Sequence[BaseMessage], Downgrade | None]:
     """Return a conversation as one provider can take it, and what was left out. The messages themselves stay as they are.
 
-    An assistant's message that says and calls nothing has no place in it: some servers refuse it, and none reads it. A
-    call by a name that no tool can have goes with one that servers take.
+    An assistant's message that says and calls nothing has no place in it: some servers refuse it, and none reads it.
 
     Args:
         messages: the conversation.

@@ -42,9 +42,7 @@ _SHOWN = 200  # characters of a value that a model gave
 
 
 def make_result_message(content: object, artifact: object, call_id: str, name: str) -> ToolMessage:
-    """Return the message of a call that went well: text and content blocks as they are, anything else as JSON.
-
-    Bytes that are no text become a note of how many, and of which kind.
+    """Return the message of a call that went well: text and blocks as they are, bytes as a text, others as JSON.
 
     Raises:
         ToolException: it is, or holds, a generator or another iterator.
