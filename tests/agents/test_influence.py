@@ -162,7 +162,7 @@ async def test_refuse_tells_the_model():
         *("I would have sent it.", [], "error"),
         "untrusted_influence",
     )
-    assert "was not run" in told.text
+    assert "is not run" in told.text
 
 
 async def test_the_label_holds_in_later_runs_and_in_forks():
@@ -345,7 +345,7 @@ async def test_what_the_window_has_cut_still_counts():
 
 
 async def test_after_a_crash_a_call_is_not_made_again_by_itself():
-    """Its own answer's untrusted result counts then: whoever goes on has it before them."""
+    """Its own answer's untrusted result counts then; a call that may have run waits for no decision."""
 
     @tool
     def post() -> str:
@@ -356,15 +356,13 @@ async def test_after_a_crash_a_call_is_not_made_again_by_itself():
     post.metadata = {"idempotent": True}
     answer = AIMessage("", tool_calls=[call("fetch"), call("post")])
     stored = [HumanMessage("Go."), answer, ToolMessage(ORDER, tool_call_id="fetch", name="fetch")]
-    guards: list[tuple[InfluencePolicy, str]] = [
-        (policy(acting=["post"]), "paused"),
-        (refusing(acting=["post"]), "done"),
-    ]
-    for guard, stop in guards:
+    for guard, told in [(policy(acting=["post"]), "outcome is unknown"), (refusing(acting=["post"]), "is not run now")]:
         history = InMemoryChatMessageHistory()
         await history.aadd_messages(stored)
         agent = agent_of("No.", guard=guard, tools=[fetch, post])
-        assert ((await agent.ainvoke(Resume(), history=history)).stop, sent) == (stop, [])
+        result = await agent.ainvoke(Resume(), history=history)
+        assert (result.stop, result.pending, sent) == ("done", [], [])
+        assert told in result.messages[3].text
     history = InMemoryChatMessageHistory()
     await history.aadd_messages(stored)
     await agent_of("Yes.", guard=AgentMiddleware(), tools=[fetch, post]).ainvoke(Resume(), history=history)

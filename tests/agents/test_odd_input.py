@@ -1,5 +1,8 @@
 """Agents within chains, and input of all kinds: what is good is taken, what is not is refused at the door."""
 
+import copy
+import dataclasses
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +105,17 @@ def test_limits_of_tools_are_a_mapping_to_seconds(value: Any):
     """Anything else is refused when the limits are made."""
     with pytest.raises(InvalidInput, match="per_tool_seconds"):
         AgentLimits(per_tool_seconds=value)
+
+
+def test_money_is_limited_elsewhere():
+    """Which is said; the limits are copied as any data are."""
+    with pytest.raises(InvalidInput, match=r"with spending\(usd=\.\.\.\)`, or give its model a Budget"):
+        AgentLimits(usd=1)  # type: ignore[call-arg]  # a caller's mistake
+    with pytest.raises(TypeError, match="model_call"):
+        AgentLimits(model_call=1)  # type: ignore[call-arg]  # as above
+    limits = AgentLimits(model_calls=2)
+    assert pickle.loads(pickle.dumps(limits)) == copy.deepcopy(limits) == limits
+    assert dataclasses.replace(limits, tokens=5) == AgentLimits(model_calls=2, tokens=5)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ async def test_a_tool_that_is_not_allowed_is_not_run() -> None:
     """The model is told which, in English or Chinese."""
     message, made = await call(SafetyManager(["search"]), make_request({}))
     assert (message.status, message.tool_call_id, message.name, made) == ("error", "call_1", "rm", [])
-    assert message.content == "This tool is not allowed: rm. The call was not made."
+    assert message.content == "This tool is not allowed: rm. The call is not made."
     assert message.response_metadata == {"tool_error": "blocked"}
     message, made = await call(SafetyManager(["search"], language="zh"), make_request({}))
     assert (message.content, made) == ("未授权的工具: rm", [])
@@ -111,7 +111,7 @@ async def test_a_pattern_is_found_in_every_text_of_the_arguments(args: Any) -> N
     safety = SafetyManager(blocked_patterns=[r"no.such", r"passwd"])
     message, made = await call(safety, make_request(args))
     assert (message.status, made) == ("error", [])
-    assert message.content == "The arguments hold what is not allowed. The call was not made; go on without it."
+    assert message.content == "The arguments hold what is not allowed. The call is not made; go on without it."
     with pytest.raises(ToolException, match="参数包含禁止内容"):
         SafetyManager(blocked_patterns=["passwd"], language="zh").validate_action("rm", args)
 

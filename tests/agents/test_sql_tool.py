@@ -3,11 +3,13 @@
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hocket.agents import sql_tool
+from hocket.classic.chains import SQLDatabase
 from hocket.errors import InvalidInput
 from hocket.tools import BaseTool
 
@@ -53,8 +55,37 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def make_tool(path: Path, **options: int | float | str | bool) -> BaseTool:
-    return sql_tool(f"sqlite:///{path}", **options)  # type: ignore[arg-type]  # the names are those of numbers and texts
+def make_tool(path: Path, **options: Any) -> BaseTool:
+    return sql_tool(f"sqlite:///{path}", **options)
+
+
+def test_only_the_named_tables_can_be_read(path: Path) -> None:
+    """Neither another table, nor the list of all, also behind a view; the description names them."""
+    connection = sqlite3.connect(path)
+    connection.executescript("CREATE TABLE secret (x); CREATE VIEW hidden AS SELECT x FROM secret")
+    connection.close()
+    for tables in (["person"], iter(["person"]), "person"):
+        named = make_tool(path, include_tables=tables)
+        assert named.invoke({"query": "SELECT count(*) FROM person"}).endswith("[100]")
+        for query in ("SELECT * FROM secret", "SELECT sql FROM sqlite_master", "SELECT * FROM hidden"):
+            assert "only these tables can be read: person" in named.invoke({"query": query})
+        assert "The tables are person" in named.description
+    assert "secret" not in make_tool(path, include_tables=["person"], include_schema=True).description
+    with pytest.raises(InvalidInput, match="names no table"):
+        make_tool(path, include_tables=[])
+
+
+def test_what_is_no_url_is_refused_with_what_to_do(path: Path) -> None:
+    """As a database of the older chains."""
+    database: Any = SQLDatabase(f"sqlite:///{path}", ["person"])
+    with pytest.raises(InvalidInput, match=r"url is SQLDatabase; it is a text, .* include_tables"):
+        sql_tool(database)
+
+
+def test_numbers_without_end_are_texts(path: Path) -> None:
+    """JSON has no word for them."""
+    answer = make_tool(path).invoke({"query": "SELECT 1e999 AS a, -1e999 AS b"})
+    assert answer.splitlines()[1] == '["Infinity", "-Infinity"]'
 
 
 def test_an_answer_is_lines_of_json(path: Path) -> None:

@@ -101,15 +101,18 @@ async def test_an_answer_that_does_not_fit(reply: str, last: str):
     assert (result.output, get_last_line(model), find_english(model)) == (Answer(hour=3, city="北京"), last, [])
 
 
+REJECTED = "有人拒绝了此调用, 不会执行。如果之前批准过, 随后程序崩溃, 则结果不明。"
+
+
 @pytest.mark.parametrize(
     ("decision", "last"),
     [
         (
             {"type": "edit", "args": {"n": 2}, "message": "太长\n了"},
-            "[有人在执行之前修改了此调用, 参数改为 {'n': 2}. 太长 了]",
+            "[有人修改了此调用, 参数改为 {'n': 2}. 太长 了]",
         ),
-        ("reject", "观察：工具没有执行, 此调用没有得到批准: 有人拒绝了此调用。"),
-        ({"type": "reject", "message": "不行"}, "观察：工具没有执行, 此调用没有得到批准: 有人拒绝了此调用, 理由: 不行"),
+        ("reject", f"观察：此调用没有得到批准: {REJECTED}"),
+        ({"type": "reject", "message": "不行"}, f"观察：此调用没有得到批准: {REJECTED}理由: 不行"),
     ],
 )
 async def test_a_decision(decision: Any, last: str):

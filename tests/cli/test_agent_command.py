@@ -114,8 +114,11 @@ def test_a_run_that_waits_goes_on_in_another_process(hocket: Run, folder: Path) 
     assert 'hocket: call_1 waits for approval: pay({"amount": 5})' in paused.stderr
     assert "--resume --decide call_1=approve" in paused.stderr and "calculator: 2 (" in paused.stderr
 
+    assert "may have run already" not in paused.stderr
+
     still = hocket("agent", *options, "--resume", "--json")
     assert still.returncode == 8
+    assert "call_1 waited before: if it was approved and the process died then, it may have run" in still.stderr
     assert json.loads(still.stdout)["pending"] == [{"id": "call_1", "tool": "pay", "args": {"amount": 5}}]
 
     wrong = hocket("agent", *options, "--resume", "--decide", "call_9=approve")

@@ -406,6 +406,18 @@ async def test_an_agent_in_a_step(url: str, desk: Desk):
     assert desk.asked == [0, 0]
 
 
+async def test_a_call_that_was_running_needs_approval_by_now(url: str, desk: Desk):
+    """The rule came too late for it: the run goes on, and tells the model that its outcome is unknown."""
+    async with work(url, desk.agent([CALLS[1]], "hello")) as durable:
+        await durable.astart("tea", id="a")
+        await until_true(lambda: desk.done == ["slow b"])
+    async with work(url, desk.agent([CALLS[1]], "hello", interrupt_on=["slow"])) as durable:
+        with anyio.fail_after(30):
+            result = await durable.ainvoke("tea", id="a")
+        assert (result.output, "unknown" in results_of(result.messages)["s"]) == ("hello", True)
+    assert desk.done == ["slow b"]
+
+
 async def test_an_agent_under_new_code(url: str, desk: Desk):
     """It goes on under whatever code the worker has; a tool that is no more is told of."""
     async with work(url, desk.agent([CALLS[0]], "hang", system_prompt="Be brief.")) as durable:

@@ -75,6 +75,14 @@ async def test_one_starts_and_others_work(
     assert list_writers(log) == {workers[0].pid}
 
 
+async def test_what_is_registered_too_late(store_url: str):
+    """The way out is told, also to a process that leaves the runs to others."""
+    for front in (open_runs(store_url, max_concurrency=0), open_runs(store_url)):
+        async with front:
+            with pytest.raises(InvalidInput, match=r"open in this process already: register .* before `async with`"):
+                front.durable(echo)
+
+
 async def test_an_id_again(store_url: str, caplog: pytest.LogCaptureFixture):
     """Is the same run, whether a worker has started it or not, and whether it has ended; else it is refused."""
     front = open_runs(store_url, max_concurrency=0)

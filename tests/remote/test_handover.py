@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hocket import init_chat_model
 from hocket.errors import Unsupported
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from hocket.providers.anthropic import ChatAnthropic
@@ -134,3 +135,62 @@ async def test_what_can_stay_is_nobodys_business() -> None:
         said = AIMessage("so", tool_calls=[call], response_metadata={"model_provider": "openai"})
         await model.ainvoke([HumanMessage("hi"), said, ToolMessage("x", tool_call_id="call_1")])
     assert not handler.events
+
+
+# -- names that a model made up
+
+MADE_UP = {"functions.search": "functions_search", "": "unknown", "x y/z" * 50: ("x_y_z" * 50)[:64], "ok-1": "ok-1"}
+
+
+def write_body(model: Any, messages: list[BaseMessage]) -> str:
+    return bytes(model.render(messages).content).decode()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("openai:gpt-5.2", "anthropic:claude-sonnet-4-5", "google_genai:gemini-2.5-flash", "mistralai:mistral-large"),
+        *("cohere:command-a-03-2025", "ollama:llama3.2", "openai:gpt-5.2 responses"),
+    ],
+)
+@pytest.mark.parametrize("is_invalid", [False, True])
+def test_a_name_that_no_tool_can_have_is_sent_as_servers_take_it(name: str, is_invalid: bool) -> None:
+    """In the call and in its result, whoever wrote the call; the messages keep what the model said."""
+    name, _, api = name.partition(" ")
+    model = init_chat_model(
+        name, **({} if name.startswith("ollama") else {"api_key": "k"}), **({"use_responses_api": True} if api else {})
+    )
+    for said, sent in MADE_UP.items():
+        call = {"name": said, "args": "{" if is_invalid else {}, "id": "call_0001"}
+        calls: dict[str, Any] = (
+            {"invalid_tool_calls": [{**call, "error": "no"}]} if is_invalid else {"tool_calls": [call]}
+        )
+        result = ToolMessage("There is no such tool.", tool_call_id="call_0001", name=said[:100], status="error")
+        messages = [HumanMessage("go"), AIMessage("", **calls), result]
+        before = [message.model_copy(deep=True) for message in messages]
+        body = write_body(model, messages)
+        assert f'"name":"{sent}"' in body.replace('": "', '":"')
+        assert said == sent or f'"{said[:100]}' not in body or not said
+        assert '"name":""' not in body and messages == before
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("anthropic:claude-sonnet-4-5", {"type": "tool_use", "id": "c", "name": "a.b", "input": {}}),
+        (
+            "google_genai:gemini-2.5-flash",
+            {"functionCall": {"name": "a.b", "args": {}, "id": "c"}, "thoughtSignature": "c2ln"},
+        ),
+        ("openai:gpt-5.2", {"type": "function_call", "call_id": "c", "name": "a.b", "arguments": "{}"}),
+        ("openai:gpt-5.2", {"type": "tool_call", "id": "c", "name": "a.b", "args": {}}),
+    ],
+)
+def test_a_call_in_the_content_is_named_likewise(name: str, part: dict[str, Any]) -> None:
+    """It stays the block that it is, with its signature."""
+    own = AIMessage([part], response_metadata={"model_provider": name.partition(":")[0]})
+    body = write_body(
+        init_chat_model(name, api_key="k"), [HumanMessage("go"), own, ToolMessage("no", tool_call_id="c")]
+    )
+    assert "a_b" in body and "a.b" not in body
+    assert ("thoughtSignature" in part) == ("c2ln" in body)

@@ -391,3 +391,61 @@ async def test_long_arguments_that_do_not_fit_are_cut() -> None:
     answers = await arun_tool_calls(asked(call("act", "1", **many), call("act", "2", **{"x" * 1_000_000: 1})), [act])
     assert [one.response_metadata["tool_error"] for one in answers] == ["invalid_arguments"] * 2
     assert max(len(str(one.content)) for one in answers) < 2_300
+
+
+# -- results that are neither text nor JSON
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (b"caf\xc3\xa9", "café"),
+        (bytearray(PNG), "<28 bytes of image/png>"),
+        ({"data": b"\xff\x00", "name": b"a"}, '{"data": "<2 bytes>", "name": "a"}'),
+        ({"x": float("nan"), "y": [float("-inf")], "z": "é"}, '{"x": "NaN", "y": ["-Infinity"], "z": "é"}'),
+        ([1.5, None], "[1.5, null]"),
+    ],
+)
+def test_what_json_has_no_word_for_can_be_read(result: Any, told: str) -> None:
+    """Bytes are their text, or how many they are; numbers that are none are texts."""
+
+    @tool
+    def give() -> Any:
+        """Give it."""
+        return result
+
+    [message] = run_tool_calls([call("give")], [give])
+    assert (message.content, message.status) == (told, "success")
+
+
+async def test_a_result_that_would_have_to_be_run_is_a_failure() -> None:
+    """A model can do nothing with the name of a generator, also inside of something else."""
+
+    async def later() -> Any:
+        yield 1
+
+    made = [(one for one in "ab"), map(str, [1]), {"rows": iter([1])}, later()]
+
+    @tool
+    def give(at: int) -> Any:
+        """Give one."""
+        return made[at]
+
+    for at in range(len(made)):
+        [message] = await arun_tool_calls([call("give", at=at)], [give])
+        assert message.status == "error" and "let the tool return a list, or a text" in message.text
+
+
+def test_a_result_that_holds_itself_is_its_text() -> None:
+    """As is an object of a class that nobody knows."""
+    circle: list[Any] = [float("nan")]
+    circle.append(circle)
+
+    @tool
+    def give() -> Any:
+        """Give it."""
+        return circle
+
+    assert run_tool_calls([call("give")], [give])[0].content == "[nan, [...]]"

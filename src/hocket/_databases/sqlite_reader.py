@@ -176,7 +176,8 @@ def _read_text(data: bytes) -> str:
 
 
 def _write_row(values: object) -> str:
-    return json.dumps(values, ensure_ascii=False, default=lambda blob: f"<{len(blob)} bytes>")
+    text = json.dumps(values, ensure_ascii=False, default=lambda blob: f"<{len(blob)} bytes>")
+    return json.dumps(json.loads(text, parse_constant=str), ensure_ascii=False) if "Infinity" in text else text
 
 
 def _make_uri(url: str) -> str:

@@ -155,6 +155,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         With ``subagents`` the events of the agents among its tools are there, too, those further inside included: they
         have the ``agent``'s name and the ``path`` of calls that led to it.
 
+        An answer is stored, and its calls are made, once its chunks were read: a reader that stops reading delays the run.
         Leaving the stream cancels the run; finished steps are stored, and of an answer under way the text that was read,
         flagged ``"partial": True`` in its ``response_metadata``, and ``"closed": True``, which one that broke off has not.
         """

@@ -117,12 +117,13 @@ class ApprovalRules:
             return True
 
 
-def read_decisions(resume: Resume, waiting: Collection[str]) -> dict[str, Decision]:
+def read_decisions(resume: Resume, waiting: Collection[str], begun: Collection[str] = ()) -> dict[str, Decision]:
     """Return the decisions, checked.
 
     Args:
         resume: has the decisions.
         waiting: the ids of the calls that wait for one.
+        begun: the ids of the calls that wait for none, and may have run.
 
     Raises:
         InvalidInput: an id is of no call that waits, or a decision is none.
@@ -131,6 +132,10 @@ def read_decisions(resume: Resume, waiting: Collection[str]) -> dict[str, Decisi
     for call_id, decision in resume.decisions.items():
         if call_id not in waiting:
             known = ", ".join(map(repr, sorted(waiting))) or "none: it may have been decided already"
+            if call_id in begun:
+                known += (
+                    f". {call_id!r} was begun without one, and may have run: resume without it; the model is told so"
+                )
             raise InvalidInput(f"no call {call_id!r} waits for a decision; those that wait: {known}")
         decisions[call_id] = _read_decision(call_id, decision)
     return decisions

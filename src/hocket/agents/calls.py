@@ -36,6 +36,9 @@ _UNDECIDED = (
     "This call waited for approval, and something else was asked instead. Nobody is known to have approved it, so it never "
     "ran. Only if a crash came after an approval its outcome is unknown: then find out before you make it again."
 )
+_REJECTED = (
+    "A person rejected this call. It is not made. If a crash came after an earlier approval, its outcome is unknown."
+)
 _ANSWERED = "This call was not run: the answer was given along with it."
 
 
@@ -55,7 +58,7 @@ class ToolTurn:
         results: that are there, by the ids of the calls.
         decisions: what a person has decided now, by the ids of the calls.
         notes: what is added to the result of a call, by its id.
-        started: the ids of the calls whose tools were called.
+        started: the ids of the calls whose tools were called, or may have been by an earlier process.
         left: how many of the calls are still to be finished.
         has_output: whether an answer was given as a call.
         output: that answer.
@@ -125,20 +128,15 @@ def _read_answer(plan: RunPlan, turn: ToolTurn, call: ToolCall) -> None:
         turn.answer(call, "The answer was taken.")
 
 
-def answer_open_calls(plan: RunPlan, state: RunState, look: Callable[[], Runtime]) -> list[ToolMessage]:
+def answer_open_calls(state: RunState) -> list[ToolMessage]:
     """Return results for the open calls of a run that is not resumed: something else is asked instead."""
     turn = ToolTurn(AIMessage(""), 0)
     for call in state.open_calls:
-        if _is_waiting(plan, state, call, look):
+        if call["id"] in state.waiting:
             turn.answer(call, _UNDECIDED, "undecided")
         else:
             turn.answer(call, _LOST, "unknown_outcome")
     return turn.sort_results(state.open_calls)
-
-
-def _is_waiting(plan: RunPlan, state: RunState, call: Call, look: Callable[[], Runtime]) -> bool:
-    """Whether an open call waits for a person: the run that made it says so, or a rule of this agent does."""
-    return call["id"] in state.waiting or (is_valid(call) and plan.is_approval_needed(call, look))
 
 
 def resume_calls(plan: RunPlan, state: RunState, resume: Resume, look: Callable[[], Runtime]) -> ToolTurn | None:
@@ -149,8 +147,9 @@ def resume_calls(plan: RunPlan, state: RunState, resume: Resume, look: Callable[
             is none, or for no call that waits.
     """
     _check_resumable(plan, state)
-    needed = {call["id"] or "" for call in state.open_calls if _is_waiting(plan, state, call, look)}
-    decisions = read_decisions(resume, needed)
+    # What the run did not flag has begun, whatever the rules of this agent say: a decision comes too late for it.
+    open_ids = {call["id"] or "" for call in state.open_calls}
+    decisions = read_decisions(resume, open_ids & state.waiting, open_ids - state.waiting)
     if not state.open_calls:
         return None
     answer = next(message for message in reversed(state.messages) if isinstance(message, AIMessage))
@@ -161,14 +160,15 @@ def resume_calls(plan: RunPlan, state: RunState, resume: Resume, look: Callable[
             turn.calls.append(call)
         elif call_id in decisions:
             _apply_decision(turn, call, decisions[call_id])
-        elif call_id in needed:
+        elif call_id in state.waiting:
             turn.waiting.append(call)
         elif plan.is_answer(call["name"]):
             _read_answer(plan, turn, call)
-        elif may_rerun(plan.tools[call["name"]], resume):
+        elif may_rerun(plan.tools[call["name"]], resume) and not plan.is_approval_needed(call, look):
             turn.calls.append(call)
         else:
             turn.answer(call, _LOST, "unknown_outcome")
+    turn.started = {call["id"] or "" for call in turn.calls}  # perhaps by an earlier process, which died
     return turn
 
 
@@ -225,9 +225,9 @@ def _apply_decision(turn: ToolTurn, call: ToolCall, decision: Decision) -> None:
         args = decision.args or {}
         turn.calls.append(cast(ToolCall, {**call, "args": args}))
         why = f" {' '.join(decision.message.split())}" if decision.message else ""  # a note is one line
-        turn.notes[call["id"] or ""] = f"\n[A person changed this call before it was run, to {args!r}.{why}]"
+        turn.notes[call["id"] or ""] = f"\n[A person changed this call, to {args!r}.{why}]"
     elif decision.kind == "reject":
         why = f" The reason: {decision.message}" if decision.message else ""
-        turn.answer(call, f"A person rejected this call. It was not run.{why}", "rejected")
+        turn.answer(call, f"{_REJECTED}{why}", "rejected")
     else:
         turn.answer(call, decision.message)

@@ -4,8 +4,10 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
+from hocket._runtime.mode import ASYNC
 from hocket._runtime.sinks import RelaySink, Sink
 from hocket._runtime.stream import Producer, Stream, SyncStream
+from hocket._runtime.wait_queue import Waiter
 from hocket.agents.approval import DecisionKind
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage
@@ -120,7 +122,7 @@ class ToolStartEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ToolEndEvent(_Event):
-    """A call of a tool has its result. One that a person rejected or answered was not run, and has no `ToolStartEvent`.
+    """A call of a tool has its result. One that a person rejected or answered is not run, and has no `ToolStartEvent`.
 
     Attributes:
         step: the number of the model's call that made it, from 1; 0: that was before the run was resumed.
@@ -190,7 +192,8 @@ class Backlog:
     """The pieces of answers between a run and the reader of its stream, counted: where he leaves, they are not kept."""
 
     def __init__(self, produce: Producer[AgentEvent]) -> None:
-        self.chunks: int = 0
+        self._put = self._taken = 0  # two counts, since the reader may have another thread
+        self._waiter: Waiter | None = None
         self._run = produce
         self._sink: Sink[AgentEvent] | None = None
 
@@ -200,6 +203,18 @@ class Backlog:
         await self._run(self)
 
     @property
+    def chunks(self) -> int:
+        """The pieces that were not read yet."""
+        return self._put - self._taken
+
+    async def wait_until_read(self) -> None:
+        """Wait until no piece is left: an answer that is left before is no whole one."""
+        waiter = self._waiter = Waiter(ASYNC)
+        while self.chunks:
+            await waiter.wait()
+        self._waiter = None
+
+    @property
     def closed(self) -> bool:
         """Whether the reader has left."""
         return self._sink is not None and self._sink.closed
@@ -207,14 +222,16 @@ class Backlog:
     def put(self, item: AgentEvent) -> Awaitable[None] | None:
         """Hand an event on."""
         assert self._sink is not None
-        self.chunks += item.kind == "chunk" and not item.path
+        self._put += item.kind == "chunk" and not item.path
         return self._sink.put(item)
 
     def take(self, event: AgentEvent) -> AgentResult[Any] | None:
         """Count an event that was read; return the result of the run, if that is its end."""
         if event.path:  # of a run inside
             return None
-        self.chunks -= event.kind == "chunk"
+        self._taken += event.kind == "chunk"
+        if (waiter := self._waiter) is not None and not self.chunks:
+            waiter.wake()
         return event.result if event.kind == "end" else None
 
 

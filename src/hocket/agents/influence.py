@@ -28,7 +28,7 @@ __all__ = ["UNTRUSTED", "InfluencePolicy", "note_reading"]
 UNTRUSTED: Mapping[str, str] = {"trust": "untrusted"}
 """What a message in which a stranger speaks has in its ``response_metadata``."""
 
-_REFUSAL = "{} was not run: a text that was read here, and is not to be trusted, may be why. Go on without it."
+_REFUSAL = "{} is not run now: a text that was read here, and is not to be trusted, may be why. Go on without it."
 _GAPS = re.compile(r"[\s\"'`“”«»()\[\]{}<>|;*=]+|,(?!\d)")  # between words: an address, a number, a time is one
 
 Names = Collection[str]

@@ -10,12 +10,13 @@ may have a task, or a thread, of its own. But whatever a run starts has its cont
 go on without end, at a bill for each level.
 """
 
+import functools
 import json
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from hocket._runtime.callers import warn_caller
 from hocket.callbacks import BaseCallbackManager, UsageMetadataCallbackHandler
@@ -26,6 +27,8 @@ from hocket.messages import AIMessage, ToolCall, ToolMessage, UsageMetadata, add
 from hocket.outputs import ChatGeneration, LLMResult
 from hocket.runnables import RunnableConfig
 from hocket.runnables.config import current_config
+
+T = TypeVar("T")
 
 __all__ = [
     "UNREADABLE_CHARS",
@@ -55,6 +58,23 @@ answers. All of a reply that goes on and on would be in each prompt that follows
 _WHOLE = ("model_calls", "tool_calls", "tokens", "result_chars", "unreadable_chars", "repeats", "max_concurrency")
 
 
+def _refuse_money(cls: type[T]) -> type[T]:
+    """Return a class of limits that says where money is limited."""
+    make: Any = cls.__init__
+
+    @functools.wraps(make)
+    def init(self: object, **limits: object) -> None:
+        if "usd" in limits:
+            raise InvalidInput(
+                "no run has a limit in usd: put it into `with spending(usd=...)`, or give its model a Budget"
+            )
+        make(self, **limits)
+
+    cls.__init__ = init  # type: ignore[method-assign]
+    return cls
+
+
+@_refuse_money
 @dataclass(frozen=True, kw_only=True)
 class AgentLimits:
     """How much one run of an agent may use. Each limit is checked before the call that would go beyond it; None: no limit.
@@ -74,7 +94,7 @@ class AgentLimits:
         max_concurrency: calls of one message that run at once.
 
     Raises:
-        InvalidInput: a limit is no number, or not above 0.
+        InvalidInput: a limit is no number, or not above 0; or ``usd`` is given: money is limited by a `Budget`.
     """
 
     model_calls: int | None = 25

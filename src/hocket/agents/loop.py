@@ -13,7 +13,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.approval import Continue, Resume
 from hocket.agents.calls import BEYOND, ToolTurn, answer_open_calls, find_end, resume_calls, sort_calls
-from hocket.agents.events import AgentEvent, MessageEvent, PausedEvent, UnreadableEvent
+from hocket.agents.events import AgentEvent, Backlog, MessageEvent, PausedEvent, UnreadableEvent
 from hocket.agents.limits import NestedRunGuard, StopReason
 from hocket.agents.middleware import NO_RUNTIME, ModelRequest, OfferedTool, compose_model_calls
 from hocket.agents.model_call import FEEDBACK, ModelCaller
@@ -145,7 +145,7 @@ class AgentRun(Generic[Output]):
 
     def _ask_question(self, question: list[BaseMessage], state: RunState) -> None:
         """Begin with a question. Calls that are still open are answered first."""
-        answers = answer_open_calls(self._plan, state, self._progress.make_runtime)
+        answers = answer_open_calls(state)
         state.model_calls = state.tool_calls = state.tokens = 0
         self._record.question = [*answers, *question]
         self._context = [*self._context, *answers, *question]
@@ -261,6 +261,8 @@ class AgentRun(Generic[Output]):
         return await self._finish("done", output)
 
     async def _add_answer(self, reply: AIMessage) -> None:
+        if isinstance(self._sink, Backlog):
+            await self._sink.wait_until_read()
         self._context.append(reply)
         await self._record.add_answer(reply)
         if self._sink is not None:

@@ -74,7 +74,8 @@ class AgentResult(Generic[Output]):
         new_messages: those of this call: the question, answers, results. An unanswered question, since a limit
             came first, is here, and not in the history.
         past: the earlier messages.
-        pending: calls that wait for a decision.
+        pending: calls that wait for a decision. One that waited before this call of the agent may have run: if it was
+            approved and the process died, it waits again.
         usage: tokens of all models that were called since the call of the agent began, by tools and other agents too;
             answers out of a cache cost nothing. After `Resume` this is the part since then: what came before the pause
             is in the result of the call that paused.

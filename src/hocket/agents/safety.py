@@ -23,9 +23,9 @@ _MAX_VALUES = 10_000
 
 _TEXTS = {
     "en": {
-        "tool": "This tool is not allowed: {}. The call was not made.",
-        "pattern": "The arguments hold what is not allowed. The call was not made; go on without it.",
-        "unknown": "The arguments cannot be checked: {}. The call was not made.",
+        "tool": "This tool is not allowed: {}. The call is not made.",
+        "pattern": "The arguments hold what is not allowed. The call is not made; go on without it.",
+        "unknown": "The arguments cannot be checked: {}. The call is not made.",
         "time": "{} took longer than {:g} s and was stopped. Try something smaller, or go on without it.",
     },
     "zh": {

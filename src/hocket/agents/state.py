@@ -87,6 +87,7 @@ def read_pending_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     """Return the calls of a history that wait for a decision, as the agent that paused has left them.
 
     For the page of the person who decides, in any process, without an agent or a model. ``Resume`` takes the ids.
+    A call that was approved may have run, if the process died then: it waits again, and nothing here tells it.
 
     Args:
         messages: of the history.

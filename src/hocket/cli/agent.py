@@ -222,10 +222,21 @@ def _run_agent(
         result = events.result
         assert result is not None
         counts.add(result)
+        _note_earlier(result)
         decisions = ask_person(result.pending) if is_asked and result.pending else None
         if decisions is None:
             return result, counts
         asked = Resume(decisions)
+
+
+def _note_earlier(result: "AgentResult[str]") -> None:
+    """Say which calls waited before this command: whoever approves them now does it perhaps for the second time."""
+    from hocket.messages.roles import calls_of
+
+    made = [call["id"] for message in result.new_messages for call in calls_of(message)]
+    for call in result.pending:
+        if call["id"] not in made:
+            note(f"{call['id']} waited before: if it was approved and the process died then, it may have run already")
 
 
 def show_event(event: "AgentEvent", *, with_text: bool = True) -> None:

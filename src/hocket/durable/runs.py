@@ -134,12 +134,14 @@ class Runs:
 
         Raises:
             InvalidInput: it is none of these; there is no name; the name and version are taken; an agent needs a context or
-                injected arguments, and there is no function for them; or this process works on the runs already.
+                injected arguments, and there is no function for them; or the runs are open already.
         """
         if target is None:
             return functools.partial(self.durable, name=name, version=version, context=context, injected=injected)
         if self._is_open:
-            raise InvalidInput("this process works on these runs already: register what they are runs of before")
+            raise InvalidInput(
+                "these runs are open in this process already: register what they are runs of before `async with`"
+            )
         made: Durable[Any, Any] = Durable(target, name, version, context, injected, self._store, self)
         kind = Kind(made.name, made.version)
         if kind in self._durables:

@@ -22,6 +22,7 @@ from hocket.messages.formats import content_blocks_of, read_block
 from hocket.messages.roles import function_call_of
 from hocket.messages.tool_calls import read_tool_calls, tool_call_chunk
 from hocket.remote.message_parts import STANDARD, IsNative, keep_standard
+from hocket.tools.names import fit_name
 
 __all__ = [
     "PRIVATE",
@@ -124,9 +125,7 @@ def hand_over(
         for message in messages
     ]
     made = [message for message in made if not (isinstance(message, AIMessage) and _is_empty(message))]
-    if call_ids is not None:
-        made = _fit_ids(made, call_ids)
-    return made, make_downgrade(provider, left_out)
+    return _fit_calls(made, call_ids), make_downgrade(provider, left_out)
 
 
 def _is_empty(message: AIMessage) -> bool:
@@ -239,38 +238,53 @@ def lift_function_calls(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage
     return lifted
 
 
-# -- ids of tool calls
+# -- ids and names of tool calls
 
 
-def _fit_ids(messages: Sequence[BaseMessage], pattern: re.Pattern[str]) -> Sequence[BaseMessage]:
-    """Return the messages with each id of a tool call such as the pattern demands."""
+def _fit_calls(messages: Sequence[BaseMessage], ids: re.Pattern[str] | None) -> Sequence[BaseMessage]:
+    """Return the messages with calls, and their results, that the server takes.
 
-    def fit(id: str | None) -> str | None:
-        return id if not id or pattern.fullmatch(id) else make_call_id(id)
+    A model may call a tool by a name that no tool can have. Servers refuse such a name, also in an old message.
+    """
 
-    fitted: list[BaseMessage] = []
+    def fit_id(id: str) -> str:
+        return id if not id or ids is None or ids.fullmatch(id) else make_call_id(id)
+
+    def fit(call: FieldsView, key: str) -> Fields:
+        fitted = {**call}
+        if call.get(key):
+            fitted[key] = fit_id(call[key])
+        if "name" in call:
+            fitted["name"] = fit_name(call["name"] or "")
+        return fitted
+
+    made: list[BaseMessage] = []
     for message in messages:
         changes: Fields = {}
         if isinstance(message, AIMessage):
             for name in ("tool_calls", "invalid_tool_calls"):
                 calls = cast("list[Fields]", getattr(message, name))
-                if any(fit(call["id"]) != call["id"] for call in calls):
-                    changes[name] = [{**call, "id": fit(call["id"])} for call in calls]
+                if (fitted := [fit(call, "id") for call in calls]) != calls:
+                    changes[name] = fitted
             if not isinstance(message.content, str):
                 parts = [_fit_part(part, fit) for part in message.content]
                 if parts != message.content:
                     changes["content"] = parts
-        elif isinstance(message, ToolMessage) and (id := fit(message.tool_call_id)) != message.tool_call_id:
-            changes["tool_call_id"] = id
-        fitted.append(copy_message(message, **changes) if changes else message)
-    return fitted
+        elif isinstance(message, ToolMessage):
+            told = {"tool_call_id": fit_id(message.tool_call_id), "name": message.name and fit_name(message.name)}
+            changes = {name: value for name, value in told.items() if value != getattr(message, name)}
+        made.append(copy_message(message, **changes) if changes else message)
+    return made
 
 
-def _fit_part(part: str | Fields, fit: Callable[[str | None], str | None]) -> str | Fields:
+def _fit_part(part: str | Fields, fit: Callable[[FieldsView, str], Fields]) -> str | Fields:
     if isinstance(part, str):
         return part
+    for word in ("functionCall", "function_call"):  # Gemini's, which hold the call inside
+        if isinstance(inner := part.get(word), dict):
+            return {**part, word: fit(cast(Fields, inner), "id")}
     key = _ID_KEYS.get(str(part.get("type")))
-    return {**part, key: fit(part[key])} if key and part.get(key) else part
+    return fit(part, key) if key else part
 
 
 _ID_KEYS = {**dict.fromkeys((*_CALLS, "tool_use"), "id"), "function_call": "call_id", "custom_tool_call": "call_id"}

@@ -6,7 +6,7 @@ from typing import TypeGuard
 from hocket.errors import InvalidInput
 from hocket.errors.hints import excerpt
 
-__all__ = ["check_name", "is_tool_name"]
+__all__ = ["check_name", "fit_name", "is_tool_name"]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -14,6 +14,11 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def is_tool_name(name: object) -> TypeGuard[str]:
     """Whether providers take ``name`` for the name of a tool (OpenAI's reference of chat completions)."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def fit_name(name: str) -> str:
+    """Return a name as providers take it: an underscore for each other character, and cut; "unknown" for an empty one."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
 
 
 def check_name(name: object) -> str:

@@ -1,13 +1,16 @@
 """What a tool returned, or how it failed, as the message that answers its call. Pure functions."""
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Collection, Sequence
+from base64 import b64encode
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from hocket.errors import ToolException
 from hocket.errors.hints import LONGEST_NAME, excerpt, near_name_hint, shorten
 from hocket.messages import ToolMessage
 from hocket.messages.base import Content
@@ -39,7 +42,11 @@ _SHOWN = 200  # characters of a value that a model gave
 
 
 def make_result_message(content: object, artifact: object, call_id: str, name: str) -> ToolMessage:
-    """Return the message of a call that went well: text and content blocks as they are, anything else as JSON."""
+    """Return the message of a call that went well: text and blocks as they are, bytes as a text, others as JSON.
+
+    Raises:
+        ToolException: it is, or holds, a generator or another iterator.
+    """
     if isinstance(content, ToolMessage):
         return content
     return ToolMessage(_make_content(content), artifact=artifact, tool_call_id=call_id, name=name)
@@ -117,19 +124,40 @@ def explain_validation_error(error: ValidationError, known: Collection[str], hid
 def _make_content(value: object) -> str | list[Any]:
     if isinstance(value, str):
         return value
+    if isinstance(value, bytes | bytearray):
+        return _read_bytes(value)
     content = value
-    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+    if isinstance(content, Sequence):
         items: list[Any] = [*content]
         if all(map(_is_block, items)):
             return items
     try:
-        return json.dumps(value, ensure_ascii=False, default=_to_jsonable)
+        text = json.dumps(value, ensure_ascii=False, default=_to_jsonable)
+        if "NaN" in text or "Infinity" in text:  # for which JSON has no word
+            text = json.dumps(json.loads(text, parse_constant=str), ensure_ascii=False)
+        return text
     except (TypeError, ValueError):  # an object of a foreign class, or one that holds itself
         return str(value)
 
 
+def _read_bytes(data: bytes | bytearray) -> str:
+    """Return the text that bytes are, or else what they seem to be."""
+    from hocket.messages.formats.blocks import guess_mime_type  # loaded with the first list of blocks
+
+    kind = guess_mime_type(b64encode(data[:12]).decode())
+    if kind is None:
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode()
+    return f"<{len(data)} bytes{f' of {kind}' if kind else ''}>"
+
+
 def _to_jsonable(value: object) -> object:
     """Return an object's data, of a class that is made of data."""
+    if isinstance(value, bytes | bytearray):
+        return _read_bytes(value)
+    if isinstance(value, Iterator | AsyncIterator):
+        kind = type(cast(object, value)).__name__
+        raise ToolException(f"it returned a {kind}, of which nothing is read: let the tool return a list, or a text")
     if hasattr(value, "model_dump") or dataclasses.is_dataclass(value):
         return to_jsonable_python(value)
     raise TypeError(type(value).__name__)

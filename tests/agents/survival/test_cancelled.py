@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentEvent, AgentLimits, Resume, create_agent
+from hocket.agents.state import AWAITS_APPROVAL
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage, validate_history
 from hocket.testing import virtual_clock
@@ -209,7 +210,8 @@ async def test_cancelled_at_any_wait(asks: Ask, attack: Attack):
 @each_attack
 async def test_cancelled_at_any_wait_of_a_run_that_was_approved(attack: Attack):
     """The calls that a person has approved are answered, or they wait still."""
-    before = [HumanMessage("go"), AIMessage("", tool_calls=CALLS)]
+    flagged = {AWAITS_APPROVAL: [one["id"] for one in CALLS]}
+    before = [HumanMessage("go"), AIMessage("", tool_calls=CALLS, response_metadata=flagged)]
     assert await sweep(Store(""), approve, attack, before) > 8
 
 

@@ -73,25 +73,28 @@ async def test_a_call_waits_and_the_others_are_done(store: Store):
     assert read_results(messages) == {"look": "seen"}
 
 
-CHANGED = "\n[A person changed this call before it was run, to {'amount': 3}."
+REJECTED = (
+    "A person rejected this call. It is not made. If a crash came after an earlier approval, its outcome is unknown."
+)
+CHANGED = "\n[A person changed this call, to {'amount': 3}."
 DECISIONS: list[tuple[Any, list[int], str]] = [
     ("approve", [5], "paid 5"),
     ({"type": "approve"}, [5], "paid 5"),
     (
         {"type": "edit", "args": {"amount": 3}},
         [3],
-        "paid 3\n[A person changed this call before it was run, to {'amount': 3}.]",
+        "paid 3\n[A person changed this call, to {'amount': 3}.]",
     ),
     (
         {"type": "edit", "args": {"amount": 3}, "message": "Too much."},
         [3],
         "paid 3" + CHANGED + " Too much.]",
     ),
-    ("reject", [], "A person rejected this call. It was not run."),
+    ("reject", [], REJECTED),
     (
         {"type": "reject", "message": "too dear"},
         [],
-        "A person rejected this call. It was not run. The reason: too dear",
+        f"{REJECTED} The reason: too dear",
     ),
     ({"type": "respond", "message": "It is paid."}, [], "It is paid."),
 ]

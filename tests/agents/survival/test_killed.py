@@ -11,10 +11,11 @@ import anyio.to_thread
 import pytest
 
 from hocket import ScriptedChatModel
-from hocket.agents import Agent, Resume, create_agent
+from hocket.agents import Agent, AgentLimits, Resume, create_agent, read_pending_calls
 from hocket.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
 from hocket.errors import InvalidInput
-from hocket.messages import BaseMessage, ToolMessage, validate_history
+from hocket.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, validate_history
+from tests.agents.conftest import call
 from tests.agents.survival.conftest import Store
 from tests.agents.survival.worker import calls, make_agent, make_tools
 from tests.kit.warm import Program
@@ -239,3 +240,54 @@ async def test_killed_after_an_approval_the_call_waits_again(shared_store: Store
     _, messages = await run(agent, "Is it done?", shared_store.open())
     told = read_results(messages)["slow"]
     assert "outcome is unknown" in told and "not run" not in told
+
+
+@pytest.mark.parametrize("shared_store", ["sqlite"], indirect=True)
+async def test_killed_after_an_approval_and_rejected(shared_store: Store, family: Family):
+    """Nobody knows whether it ran, so the model is not told that it did not."""
+    async with shared_store.open() as history:
+        await make_agent(family.log, calls("slow"), interrupt_on=["slow"]).ainvoke("go", history=history)
+    process = family.start(
+        "agent = make_agent(log, interrupt_on=['slow'], tools={'hangs': True})",
+        f"anyio.run(lambda: agent.ainvoke(Resume({{'slow': 'approve'}}), history={shared_store.code}))",
+    )
+    await family.kill_when(process, "runs", shared_store)
+    agent = make_agent(family.log, "Done.", interrupt_on=["slow"])
+    _, messages = await run(agent, Resume({"slow": "reject"}), shared_store.open())
+    told = read_results(messages)["slow"]
+    assert "rejected" in told and "outcome is unknown" in told and "not run" not in told
+
+
+@pytest.mark.parametrize("shared_store", ["sqlite"], indirect=True)
+async def test_killed_in_a_call_that_needs_approval_by_now(shared_store: Store, family: Family):
+    """A rule that came after it has begun makes it wait for nobody: it may have run, and nothing says that it has not."""
+    process = family.start(
+        "agent = make_agent(log, calls('slow'), tools={'hangs': True})",
+        f"anyio.run(lambda: agent.ainvoke('go', history={shared_store.code}))",
+    )
+    await family.kill_when(process, "runs", shared_store)
+    left = await shared_store.open().aget_messages()
+    assert read_pending_calls(left) == []
+    for tools, rerun in [({}, "idempotent"), ({"idempotent": True}, "idempotent"), ({}, "always")]:
+        agent = make_agent(family.log, "Done.", "Perhaps.", interrupt_on=["slow"], tools=tools)
+        for decision in ("approve", "reject"):
+            with pytest.raises(InvalidInput, match="'slow' was begun without one, and may have run"):
+                await agent.ainvoke(Resume({"slow": decision}), history=shared_store.open())
+        _, messages = await run(agent, Resume(rerun=rerun), InMemoryChatMessageHistory(left))
+        assert "outcome is unknown" in read_results(messages)["slow"]
+    _, messages = await run(agent, "Is it done?", shared_store.open())
+    assert "Nobody is known" not in read_results(messages)["slow"], "somebody has let it run"
+    assert family.read_log() == ["slow"]
+
+
+async def test_cancelled_before_a_call_is_made_again(family: Family):
+    """An earlier process has begun it, so that its outcome is unknown."""
+    left = [HumanMessage("go"), AIMessage("", tool_calls=[call("slow"), call("quick")])]
+    history = InMemoryChatMessageHistory(left)
+    agent = make_agent(family.log, "Done.", tools={"hangs": True}, limits=AgentLimits(max_concurrency=1))
+    async with agent.astream(Resume(rerun="always"), history=history) as events:
+        async for event in events:
+            if event.kind == "tool_start":
+                break
+    assert "quick" not in family.read_log()
+    assert "outcome is unknown" in read_results(history.messages)["quick"]

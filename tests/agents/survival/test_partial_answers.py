@@ -77,6 +77,33 @@ async def test_a_stream_that_is_left(store: Store, turns: list[Any], before: lis
         await check_next(history)
 
 
+@pytest.mark.parametrize(
+    "turn", [Turn(text=["half ", "of ", "it"]), Turn(text=["half ", "of it"], tool_calls=[call("add", a=1, b=2)])]
+)
+async def test_a_stream_that_is_left_when_the_model_is_done(store: Store, turn: Turn):
+    """What nobody has read is no part of the answer, and a call in it is not made."""
+    async with store.open() as history:
+        async with make_agent(then=turn).astream("go", history=history) as events:
+            await read_first(events)
+            for _ in range(50):
+                await anyio.lowlevel.checkpoint()
+        assert describe(await history.aget_messages()) == [QUESTION, HALF]
+        await check_next(history)
+
+
+def test_a_sync_stream_that_is_left_when_the_model_is_done():
+    """As an async one; read to its end, it is whole."""
+    for count, left in ((1, HALF), (3, ("ai", "half of it", False))):
+        history = InMemoryChatMessageHistory()
+        with make_agent(then=Turn(text=HALVES)).stream("go", history=history) as events:
+            read = 0
+            for event in events:
+                read += event.kind == "chunk" and bool(event.chunk.text)
+                if read == count and (event.kind == "end" or count == 1):
+                    break
+        assert describe(history.messages) == [QUESTION, left]
+
+
 async def test_a_chain_that_is_left():
     """The agent in it was left, too."""
     heard, history = AsyncRecorder(*CHAIN_EVENTS, *MODEL_EVENTS), InMemoryChatMessageHistory()

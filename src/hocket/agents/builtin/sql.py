@@ -1,5 +1,7 @@
 """One query of an SQLite database, which can only be read (`hocket._databases.sqlite_reader`), as a tool."""
 
+from collections.abc import Iterable
+
 from hocket._databases.sqlite_reader import SQLiteReader
 from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import excerpt
@@ -14,6 +16,7 @@ def sql_tool(
     name: str = "sql",
     description: str | None = None,
     include_schema: bool = False,
+    include_tables: Iterable[str] | None = None,
     max_rows: int = 50,
     max_chars: int = 10_000,
     max_seconds: float = 5.0,
@@ -30,15 +33,24 @@ def sql_tool(
         description: for the model; default: what the tool takes and answers.
         include_schema: whether the description goes on with the statements that made the tables. They are read now, in
             this thread.
+        include_tables: names of the tables that may be read; of a view those behind it, too. None: all, and SQLite's own.
         max_rows: rows of an answer at most; the model is told if there are more.
         max_chars: characters of an answer at most, but for that note.
         max_seconds: that a query may take.
 
     Raises:
-        InvalidInput: ``url`` names no file of SQLite, or a limit is not above 0; with ``include_schema`` also a file that
-            SQLite cannot read.
+        InvalidInput: ``url`` names no file of SQLite, no table is named, or a limit is not above 0; with ``include_schema``
+            also a file that SQLite cannot read.
     """
-    reader = SQLiteReader(url, max_rows=max_rows, max_chars=max_chars, max_seconds=max_seconds)
+    if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
+        raise InvalidInput(
+            f"url is {type(url).__name__}; it is a text, such as sqlite:///shop.db, and include_tables=[...] names the "
+            "tables that may be read, as in an SQLDatabase"
+        )
+    tables = [include_tables] if isinstance(include_tables, str) else include_tables and [*include_tables]
+    if tables is not None and not tables:
+        raise InvalidInput("include_tables names no table; leave it out, and all may be read")
+    reader = SQLiteReader(url, tables, max_rows=max_rows, max_chars=max_chars, max_seconds=max_seconds)
 
     def answer(query: str) -> str:
         try:
@@ -52,7 +64,8 @@ def sql_tool(
             f"names of the columns, then at most {max_rows} rows."
         )
         if not include_schema:
-            description += " The tables are listed by: SELECT sql FROM sqlite_master"
+            listed = "listed by: SELECT sql FROM sqlite_master" if tables is None else ", ".join(tables)
+            description += f" The tables are {listed}"
     if include_schema:
         try:
             description += "\nThe tables:\n" + "\n".join(reader.read_schema())

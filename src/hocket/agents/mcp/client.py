@@ -9,7 +9,6 @@ name.
 import functools
 import hashlib
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
@@ -23,7 +22,7 @@ from hocket.errors import InvalidInput, ToolException
 from hocket.errors.hints import excerpt, near_name_hint
 from hocket.messages.content import Fields
 from hocket.tools import BaseTool, StructuredTool
-from hocket.tools.names import is_tool_name
+from hocket.tools.names import fit_name, is_tool_name
 
 _log = logging.getLogger("hocket.agents.mcp")
 
@@ -190,7 +189,7 @@ def assign_names(names: Iterable[str], prefix: str = "") -> dict[str, str]:
 
 def tell_apart(wanted: Mapping[str, str]) -> dict[str, str]:
     """Return names of tools by keys of their own: what is wanted, made to fit, and different in any case."""
-    cut = {key: re.sub(r"[^A-Za-z0-9_-]", "_", name)[:LONGEST_TOOL_NAME] for key, name in wanted.items()}
+    cut = {key: fit_name(name) for key, name in wanted.items()}
     counts = Counter(cut.values())
     owners = Counter(name for key, name in cut.items() if name == wanted[key])
     kept = {name: key for key, name in cut.items() if counts[name] == 1 or (owners[name] == 1 and name == wanted[key])}
