@@ -38,7 +38,9 @@ def test_a_key_that_begins_as_ones_own_is_known_by_its_looks(own: str, said: str
     assert shown.replace("Bearer ", "") == f"key {MASK} is over its limit; yours is {MASK}."
 
 
-@pytest.mark.parametrize("shown", ["sk-abcdefgh$1234567", "sk-abcdefgh$12345", "abababababab$123", "xsk-abcdefgh$1234567"])
+@pytest.mark.parametrize(
+    "shown", ["sk-abcdefgh$1234567", "sk-abcdefgh$12345", "abababababab$123", "xsk-abcdefgh$1234567"]
+)
 def test_a_secret_that_looks_like_a_key_in_part_is_masked_whole(shown: str) -> None:
     masked = redact(f"it is {shown}!", ["sk-abcdefgh$1234567", "abababab$123", "x$"])
     assert "$" not in masked and "1234" not in masked and masked.endswith(f"{MASK}!")

@@ -137,7 +137,7 @@ class _HeldAttempt:
     async def settle(self, end: AttemptEnd) -> None:
         """Book what the attempt came to; its bound, if an answer came and said nothing of what it used."""
         amounts = self._hold.amounts if end.usage is None else self._count(end.usage)
-        book = self._reserver.budget.bookkeeper.book
+        book = self._reserver.budget.bookkeeper.book_soon
         await book(self._attempt.mode, self._hold, amounts if end.is_billed else Amounts())
 
     def _count(self, usage: UsageMetadata) -> Amounts:
