@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from hocket.prices.money import Amount
 from hocket.prices.price import Price
 
-__all__ = ["find_price", "is_loaded"]
+__all__ = ["find_price", "has_tables", "is_loaded"]
 
 _NAMES = {
     "input_mtok": "input",
@@ -82,6 +82,11 @@ class _Snapshot(Protocol):
 def is_loaded() -> bool:
     """Whether to look up a price takes no loading any more."""
     return _load.cache_info().currsize > 0
+
+
+def has_tables() -> bool:
+    """Whether the package is there; loads it."""
+    return _load() is not None
 
 
 def find_price(name: str, provider: str | None) -> Price | None:
