@@ -201,11 +201,11 @@ class TestUnpriceable:
     async def test_the_tables_of_prices_are_advised_where_they_are_not_installed(
         self, is_installed: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(packaged, "has_tables", lambda: is_installed)
+        monkeypatch.setattr(packaged, "is_missing", lambda: not is_installed)
         model = scripted(ANSWER, budget=Budget("1"))
         with pytest.raises(Unpriceable) as refused:
             await model.ainvoke("hi")
-        with pytest.raises(Unpriceable) as served:
+        with pytest.raises(InvalidInput) as served:
             openai_app({"m": model})
         for error in (refused.value, served.value):
             assert ("hocket[prices]" in str(error)) is not is_installed and "set_prices({" in str(error)

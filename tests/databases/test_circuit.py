@@ -84,7 +84,7 @@ async def test_failures_at_the_same_time_are_one() -> None:
 
 def make_waiting() -> Circuit:
     """As a budget has one: without the store a call is refused."""
-    return Circuit("the store", 30.0, log, "nothing is sent", pause=1.0, wait=1.0)
+    return Circuit("the store", 30.0, log, "nothing is sent", wait=1.0)
 
 
 async def answer_at(circuit: Circuit, seconds: float, outcome: str) -> str:

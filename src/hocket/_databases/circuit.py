@@ -30,9 +30,6 @@ PAUSE = 5.0
 SILENCE = 3.0
 """Seconds without an answer to anybody after which one failure is enough: to count three would take three time-outs."""
 
-STEP = 0.02
-"""Seconds between two looks of those who wait for what comes of another's trial."""
-
 QUIET = 60.0
 """Seconds between two lines of the log about the same store."""
 
@@ -48,25 +45,17 @@ class Circuit:
             the client's to say.
         log: where failures are told, at most once a minute.
         consequence: what a failure means for the caller, for the log: "it counts as empty".
-        pause: seconds for which the store is left alone.
-        wait: seconds that a caller waits for what comes of another's trial, where going without is an error.
+        wait: seconds for which the store is left alone, and a caller waits for another's trial, where to do without is an
+            error; 0: nobody waits, and it is left alone for `PAUSE`.
     """
 
     def __init__(
-        self,
-        owner: str,
-        patience: float | None,
-        log: logging.Logger,
-        consequence: str,
-        *,
-        pause: float = PAUSE,
-        wait: float = 0.0,
+        self, owner: str, patience: float | None, log: logging.Logger, consequence: str, wait: float = 0.0
     ) -> None:
         self.owner: str = owner
         self.patience: float | None = patience
         self._log = log
         self._consequence = consequence
-        self._pause = pause
         self._wait = wait
         self._reset()
 
@@ -119,12 +108,10 @@ class Circuit:
                 self._trial_ends_at = now + PAUSE
                 return True
             if now < self._left_alone_until or now >= waits_until:
+                why = f"it failed {self._failures} times in a row, or was silent for long"
                 left = max(self._left_alone_until, self._trial_ends_at) - now
-                raise StoreUnavailable(
-                    f"{self.owner}: it failed {self._failures} times in a row, or was silent for long; it is left alone "
-                    f"for {left:.1f} s more"
-                )
-            await mode.sleep(STEP)
+                raise StoreUnavailable(f"{self.owner}: {why}; it is left alone for {left:.1f} s more")
+            await mode.sleep(0.02)
         return False
 
     def _record_failure(self, error: StoreError, began: float, is_trial: bool) -> None:
@@ -136,7 +123,7 @@ class Circuit:
                 self._failed_at = now
             if now - began >= SILENCE and (self.patience is None or self.patience >= SILENCE):
                 self._failures = max(self._failures, FAILURES)
-            self._left_alone_until = now + self._pause
+            self._left_alone_until = now + (self._wait or PAUSE)
         if now >= self._quiet_until:
             self._quiet_until = now + QUIET
             self._log.warning("%s; %s", error, self._consequence)

@@ -31,9 +31,6 @@ NOTHING = Amounts()
 PATIENCE = 30.0
 """Seconds for which an async caller waits for a store; a call's own deadline may be sooner."""
 
-MOST_LATE = 1000
-"""Amounts that wait to be booked at most: the next caller books them all. What is beyond is charged after its lease."""
-
 PAUSE = 1.0
 """Seconds for which a store that fails is left alone, and that a call then waits for another's trial."""
 
@@ -99,12 +96,11 @@ class Bookkeeper:
     _is_new: bool = field(default=True, init=False)  # until the store knows the limit
     _is_told: bool = field(default=False, init=False)  # that another limit counts
     _is_lost: bool = field(default=False, init=False)  # what was held for some row; that was told
-    _late: deque[tuple[Hold, Amounts]] = field(init=False, default_factory=deque[tuple[Hold, Amounts]])  # to be booked
+    _late: deque[tuple[Hold, Amounts]] = field(init=False, default_factory=lambda: deque(maxlen=1000))  # to be booked
     _skew: float = field(default=0.0, init=False)  # seconds by which the store's clock is ahead of this one
 
     def __post_init__(self) -> None:
-        consequence = "nothing is sent under its budgets"
-        self._circuit = Circuit(self.store.owner, PATIENCE, _log, consequence, pause=PAUSE, wait=PAUSE)
+        self._circuit = Circuit(self.store.owner, PATIENCE, _log, "nothing is sent under its budgets", PAUSE)
 
     async def hold(
         self, mode: Mode, key: object, want: Amounts, *, id: str = "", lease: float = 0, is_forced: bool = False
@@ -175,24 +171,22 @@ class Bookkeeper:
         try:
             await self.book(mode, hold, amounts)
         except BaseException as error:
-            if len(self._late) < MOST_LATE:
-                self._late.append((hold, amounts))
+            self._late.append((hold, amounts))
             if not isinstance(error, BudgetStoreFailed):
                 raise
             _log.warning(
-                "what a call came to could not be settled in the budget %r; it is tried again with the next call under it, "
-                "or else what was reserved is charged after its lease: %s",
-                self.name,
-                error.__cause__ or error,
+                "what a call came to could not be settled in the budget %r; that is tried again with the next call: %s",
+                *(self.name, error.__cause__ or error),
             )
 
     async def _book_late(self, mode: Mode) -> None:
         while self._late:
-            hold, amounts = self._late.popleft()
+            late = self._late.popleft()
             try:
-                await self.book(mode, hold, amounts)
-            except BaseException:
-                self._late.appendleft((hold, amounts))
+                await self.book(mode, *late)
+            except BaseException as error:
+                if not isinstance(error, BudgetStoreFailed) or isinstance(error.__cause__, StoreUnavailable):
+                    self._late.appendleft(late)
                 raise
 
     def find_row(self, key: object, place: BatchPlace) -> Hold:
@@ -314,4 +308,4 @@ class Bookkeeper:
         return read_name(key, self.by)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_is_told": False, "_is_lost": False, "_late": deque[tuple[Hold, Amounts]]()}
+        return {**self.__dict__, "_is_told": False, "_is_lost": False}

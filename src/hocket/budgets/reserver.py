@@ -163,8 +163,8 @@ class _HeldRow(_HeldAttempt):
 
 
 def _offer_tables() -> str:
-    """Return the advice to install the tables of prices; "": they are installed, and have no such price."""
-    return "" if packaged.has_tables() else "have it looked up, `pip install 'hocket[prices]'`, "
+    """Return the advice to install the tables of prices; "": they are installed, or were not asked."""
+    return "have it looked up, `pip install 'hocket[prices]'`, " if packaged.is_missing() else ""
 
 
 def _find_place(attempt: Attempt) -> BatchPlace:

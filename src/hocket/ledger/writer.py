@@ -50,9 +50,6 @@ WRITTEN = -1.0
 LAST_WORDS = 5.0
 """Seconds for which the end of the process waits until all is written."""
 
-FLUSH = 10.0
-"""Seconds for which a flush does."""
-
 
 class EntryWriter:
     """Writes the entries of one ledger.
@@ -120,7 +117,7 @@ class EntryWriter:
             if len(self._queue) == 1:
                 self._changed.notify_all()
 
-    def flush(self, timeout: float = FLUSH) -> bool:
+    def flush(self, timeout: float = 10.0) -> bool:
         """Wait until all entries that have come are written, or spooled; those that are late are spooled here.
 
         Args:
@@ -134,11 +131,7 @@ class EntryWriter:
             self._changed.notify_all()
             if self._changed.wait_for(lambda: self._written >= goal or not self._is_running, timeout):
                 return True
-            rest, self._batch, self._queue = (
-                self._batch + self._queue,
-                [],
-                [],
-            )  # a store that has one knows it by its id
+            rest, self._batch, self._queue = self._batch + self._queue, [], []  # the store knows what it has by the ids
         self._spool_overflow(rest)
         return False
 

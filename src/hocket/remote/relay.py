@@ -25,11 +25,7 @@ __all__ = ["Relay", "RelayDecoder", "RelayFormat", "find_relay", "match_texts", 
 
 
 def match_texts(names: str) -> re.Pattern[bytes]:
-    """Return what matches the text of each JSON field of a name: within a text of JSON every quote has a ``\\`` before it.
-
-    Args:
-        names: separated by ``|``.
-    """
+    """Return what matches the text of each JSON field of one of ``names``, which stand with a ``|`` between them."""
     return re.compile(rb'"(?:%b)": ?"([^"\\]*+(?:\\.[^"\\]*+)*+)"' % names.encode(), re.DOTALL)
 
 
