@@ -101,9 +101,7 @@ def sort_secrets(secrets: Iterable[str]) -> list[str]:
 
 def _redact(value: object, secrets: list[str]) -> object:
     if isinstance(value, str):
-        for secret in secrets:
-            value = _mask_secret(value, secret)
-        return _KEYS.sub(lambda found: (found["scheme"] or "") + MASK, value)
+        return _mask(value, secrets)
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
         return {_redact(name, secrets): _redact(item, secrets) for name, item in items}
@@ -112,11 +110,25 @@ def _redact(value: object, secrets: list[str]) -> object:
     return value
 
 
-def _mask_secret(text: str, secret: str) -> str:
-    """Return ``text`` with ``secret``, or as much of its beginning as is there, masked."""
-    first, *others = text.replace(secret, MASK).split(secret[:_BEGINNING])
-    rest = secret[_BEGINNING:]
-    return first + "".join(MASK + other[len(commonprefix((other, rest))) :] for other in others)  # noqa: RUF071 - no paths
+def _mask(text: str, secrets: list[str]) -> str:
+    """Return a text without what looks like a key, and without ``secrets``, or as much of their beginnings as is there.
+
+    All is looked for in the text as it came. A beginning may be a provider's public prefix: somebody else's key that has
+    lost it looks like none any more.
+    """
+    spans = [(max(found.start(), found.end("scheme")), found.end()) for found in _KEYS.finditer(text)]
+    for secret in secrets:
+        for sought in (secret, secret[:_BEGINNING]):
+            end = 0
+            while (start := text.find(sought, end)) >= 0:
+                end = start + len(commonprefix((text[start : start + len(secret)], secret)))  # noqa: RUF071 - no paths
+                spans.append((start, end))
+    parts, done = list[str](), -1
+    for start, end in sorted(spans):
+        if start > done:
+            parts += (text[max(done, 0) : start], MASK)
+        done = max(done, end)
+    return "".join((*parts, text[max(done, 0) :]))
 
 
 def has_secret(text: str, secrets: Iterable[str]) -> bool:

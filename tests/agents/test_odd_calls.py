@@ -213,7 +213,7 @@ async def test_a_missing_injected_argument_is_refused_before_the_model_is_asked(
         await agent.ainvoke("go", injected={"usr": "Ada"})
     assert not model.requests
     outer, outer_model = make_agent([[call("greeter", question="?")], "Done."], [agent.as_tool("greeter", "Greets.")])
-    with pytest.raises(InvalidInput, match="greeter needs what is injected"):
+    with pytest.raises(InvalidInput, match="greeter needs injected arguments"):
         await outer.ainvoke("go")
     assert not outer_model.requests
     assert (await outer.ainvoke("go", injected={"user": "Ada"})).steps[0].observation == "Done."

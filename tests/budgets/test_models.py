@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import anyio
 import pytest
 
+import hocket.prices.packaged as packaged
 from hocket.agents import AgentLimits, create_agent
 from hocket.budgets import Budget, spending
 from hocket.caches import InMemoryCache
@@ -29,6 +30,7 @@ from hocket.prices import Price, set_prices
 from hocket.providers.openai import ChatOpenAI
 from hocket.retries import RetryPolicy
 from hocket.runnables import RunnableLambda
+from hocket.serving import openai_app
 from hocket.testing import OpenAIFormat, Reply, serve
 from tests.budgets.conftest import MODEL, Place
 from tests.kit import hook_llm, hook_model
@@ -194,6 +196,19 @@ class TestUnpriceable:
             await model.ainvoke("hi")
         assert caught.value.model == MODEL
         assert model.requests == []
+
+    @pytest.mark.parametrize("is_installed", [True, False])
+    async def test_the_tables_of_prices_are_advised_where_they_are_not_installed(
+        self, is_installed: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(packaged, "is_missing", lambda: not is_installed)
+        model = scripted(ANSWER, budget=Budget("1"))
+        with pytest.raises(Unpriceable) as refused:
+            await model.ainvoke("hi")
+        with pytest.raises(InvalidInput) as served:
+            openai_app({"m": model})
+        for error in (refused.value, served.value):
+            assert ("hocket[prices]" in str(error)) is not is_installed and "set_prices({" in str(error)
 
     async def test_an_answer_of_any_length(self) -> None:
         set_prices({MODEL: Price(1, 2)})

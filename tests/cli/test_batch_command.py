@@ -140,9 +140,7 @@ def test_a_budget_needs_a_price(hocket: Run, rows: Path, out: Path) -> None:
     command = ("batch", str(rows), "--out", str(out), "--model", "acted:echo", "--budget", "9")
     done = hocket(*command)
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        "no budget in US dollars can hold: say it, --price 1.25,10, or have it looked up, `pip install" in done.stderr
-    )
+    assert "no budget in US dollars can hold: say it, --price 1.25,10" in done.stderr and "pip" not in done.stderr
     assert "Budget(" not in done.stderr
     done = hocket(*command, "--price", "1.25,10")
     assert (done.returncode, done.stdout) == (2, "")

@@ -26,7 +26,7 @@ QUESTION = {"model": "fake:Hello.", "messages": [{"role": "user", "content": "hi
         ([], 2, "there is nothing to serve: name a MODEL, --agent, --litellm or --embeddings"),
         (["fake:Hello.", "--budget", "5"], 2, "'5' is no budget; write USD/day or USD/month"),
         (["fake:Hello.", "--budget", "much/day"], 2, "--budget is 'much'; it is an amount"),
-        (["fake:Hello.", "--budget", "5/day"], 2, "held back: have it looked up, `pip install 'hocket[prices]'`"),
+        (["fake:Hello.", "--budget", "5/day"], 2, "held back: serve a model whose price is known"),
         (["fake:Hello.", "--cors", "app.example"], 2, "it has origins as browsers say them"),
         (["fake:Hello.", "--cors", "*"], 2, "there are no keys"),
         (["a=fake:Hello.", "--agent", "a=json:dumps"], 2, "two models are called 'a'"),

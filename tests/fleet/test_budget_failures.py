@@ -193,6 +193,37 @@ async def test_one_that_goes_away_during_a_call_costs_no_answer(
     assert state.orphaned_usd == state.spent_usd >= COST - Decimal("0.00001")
 
 
+async def test_what_a_store_did_not_take_is_booked_when_it_is_back(
+    relayed: tuple[Relay, str], name: str, postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By the next call of the process, which waits for no lease; the log says so, in words for who reads it."""
+    relay, url = relayed
+    direct = Budget("1", store=REDIS if url.startswith("redis") else postgres_url, name=name)
+    budget = Budget("1", store=url, name=name)
+
+    class LosingModel(ScriptedChatModel):
+        async def _astream(self, *args: Any, **options: Any) -> Any:
+            await anyio.to_thread.run_sync(relay.go_away)
+            async for chunk in super()._astream(*args, **options):
+                yield chunk
+
+    profile: Any = {"max_output_tokens": 20}
+    model = LosingModel(script=[Turn(text="yes", usage=USAGE)], profile=profile, budget=budget)
+    set_prices({model._llm_type: Price(1, 2)})  # taken back at the end of the file, as all prices are
+    assert (await model.ainvoke("hi")).text == "yes"
+    assert (
+        "tried again with the next call" in caplog.text
+        and "_Held" not in caplog.text
+        and "so nothing is sent" not in caplog.text
+    )
+    state = await direct.astate()
+    assert state.spent_usd == 0 < state.reserved_usd
+    relay.is_away = False
+    await budget.astate()
+    state = await direct.astate()
+    assert (state.spent_usd, state.reserved_usd, state.orphaned_usd) == (COST, 0, 0)
+
+
 async def wait_for_orphan(budget: Budget) -> Any:
     ends_at = time.monotonic() + 30
     while not (state := await budget.astate()).orphaned_usd:

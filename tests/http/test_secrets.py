@@ -30,6 +30,22 @@ def test_keys_are_known_by_their_looks(key: str) -> None:
     assert MASK in shown
 
 
+@pytest.mark.parametrize("own", ["sk-proj-A1b2C3d4E5f6G7h8", "sk-proj-9f8e7d6c5b4a3928A1b2C3d4", "sk-other-A1b2C3d4"])
+@pytest.mark.parametrize("said", ["sk-proj-9f8e7d6c5b4a39281706f5e4", "Bearer sk-proj-9f8e7d6c5b4a39281706f5e4"])
+def test_a_key_that_begins_as_ones_own_is_known_by_its_looks(own: str, said: str) -> None:
+    """All keys of a provider have a prefix in common: without it the rest would look like no key."""
+    shown = redact(f"key {said} is over its limit; yours is {own}.", [own, f"Bearer {own}"])
+    assert shown.replace("Bearer ", "") == f"key {MASK} is over its limit; yours is {MASK}."
+
+
+@pytest.mark.parametrize(
+    "shown", ["sk-abcdefgh$1234567", "sk-abcdefgh$12345", "abababababab$123", "xsk-abcdefgh$1234567"]
+)
+def test_a_secret_that_looks_like_a_key_in_part_is_masked_whole(shown: str) -> None:
+    masked = redact(f"it is {shown}!", ["sk-abcdefgh$1234567", "abababab$123", "x$"])
+    assert "$" not in masked and "1234" not in masked and masked.endswith(f"{MASK}!")
+
+
 @pytest.mark.parametrize("text", ["a risk-averse task-oriented desk", "bear with us", "tokens: 12", "sk-"])
 def test_ordinary_words_stay(text: str) -> None:
     assert redact(text) == text

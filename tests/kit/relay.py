@@ -16,6 +16,7 @@ class Relay:
         port: where it listens.
         answers: while it is not set, what the server says is held back.
         asked: set when a client has said something.
+        is_away: whether new connections are closed at once.
     """
 
     def __init__(self, port: int) -> None:
@@ -25,21 +26,33 @@ class Relay:
         self.answers = threading.Event()
         self.answers.set()
         self.asked = threading.Event()
+        self.is_away = False
         self._sockets: list[socket.socket] = [self._listener]
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def go_away(self) -> None:
+        """Break connections, and close new ones until ``is_away`` is False."""
+        self.is_away = True
+        self._close(self._sockets[1:])
+
     def cut(self) -> None:
         """Be gone: connections break, and new ones are refused."""
-        for one in self._sockets:
+        self._close(self._sockets)
+        self.answers.set()
+
+    def _close(self, sockets: list[socket.socket]) -> None:
+        for one in sockets:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
-        self.answers.set()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                if self.is_away:
+                    client.close()
+                    continue
                 server = socket.create_connection(("127.0.0.1", self._target))
                 self._sockets += [client, server]
                 threading.Thread(target=self._pump, args=(client, server, False), daemon=True).start()

@@ -177,7 +177,7 @@ async def test_what_cannot_be_settled_is_logged(waits: bool, caplog: pytest.LogC
         reply = await ScriptedChatModel(script=[ANSWER]).ainvoke("hi")
     assert reply.text == "one two"
     assert only(other.ends).outcome == "ok"
-    assert "Failing could not be settled: OSError('the disk is full')" in caplog.text
+    assert "could not be settled: OSError('the disk is full')" in caplog.text
 
 
 async def test_reservers_know_the_call() -> None:

@@ -63,3 +63,28 @@ def test_a_reply_with_an_odd_value(folder: str) -> None:
             except HocketError:
                 continue
             use(model, message)
+
+
+def negate(data: object) -> object:
+    """Return data with every number below 0."""
+    if isinstance(data, dict):
+        return {name: negate(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [negate(value) for value in data]
+    return -data if isinstance(data, int) and not isinstance(data, bool) else data
+
+
+@pytest.mark.parametrize("folder", MODELS)
+def test_no_usage_is_below_zero(folder: str) -> None:
+    """A ledger or a budget would take it off what others have used."""
+    model, told = MODELS[folder], 0
+    reader = Reader(model._decode, lambda: model._decoder({}))
+    for recording in load_recordings(folder).values():
+        body = recording["response"].get("body") if isinstance(recording["response"], dict) else None
+        if isinstance(body, dict):
+            with suppress(HocketError):
+                usage = reader.read(make_reply(negate(body))).usage_metadata
+                if usage is not None:
+                    told += 1
+                    assert "-" not in json.dumps(usage)
+    assert told

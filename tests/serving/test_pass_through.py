@@ -17,8 +17,9 @@ from hocket.serving import openai_app
 from hocket.serving.gateway.messages_reply import MESSAGES
 from hocket.testing import Hangup, Reply, Status, Stream, serve
 from hocket.testing.server import Body, Server
+from tests.kit import RawClient, body
 from tests.kit.providers import PROVIDERS
-from tests.serving.conftest import question, read_events, send
+from tests.serving.conftest import HEADERS, question, read_events, send
 
 CHAT = "/v1/chat/completions"
 FORMATS = {"openai": CHAT, "openai_responses": "/v1/responses", "anthropic": "/v1/messages"}
@@ -249,3 +250,43 @@ async def test_a_call_of_another_model_is_its_own(gpt: Server):
     finally:
         Relay.end(token)
     assert gpt.requests[0].json["model"] == "other" and relay.take() == b""
+
+
+LONG = 'She said: "Größe \\ 10" — 日本. ' * 8 + "THE END"
+
+
+@pytest.mark.parametrize("then", ["eof", "stall"])
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_stream_without_an_end_is_booked_as_one_that_is_translated(name: str, then: Any):
+    """By what came of it, whether its server breaks it off or its client leaves: it has told no usage."""
+    behaviour, spent = Stream(LONG, reasoning="Hm, well. " * 20, then=then), list[int]()
+    limit = {"max_output_tokens" if name == "openai_responses" else "max_tokens": 900}
+    asked = body(json.dumps({**BODIES[FORMATS[name]], **limit, "stream": True}).encode())
+    async with serve(PROVIDERS[name].format, [behaviour, behaviour]) as server:
+        for fields in ({}, {"temperature": 1}):
+            budget = Budget(tokens=100_000)
+            model = make_model(name, server, retry=1, budget=budget, **fields)
+            client = RawClient(asked, path=FORMATS[name], headers=HEADERS)
+
+            async def take(event: Any, client: RawClient = client) -> None:
+                if then == "stall" and b"END" in event.get("body", b""):
+                    client.left.set()
+
+            client.taken = take
+            await client.ask(openai_app({"m": model}))
+            assert ("x-hocket-path" in client.headers) is not bool(fields)
+            spent.append((await budget.astate()).spent_tokens)
+    passed, translated = spent
+    assert passed > (len(LONG) + 200) / 4
+    assert passed == translated or (
+        name != "openai" and 0.6 * translated < passed < translated
+    )  # their items have more fields
+
+
+@pytest.mark.parametrize("escaped", ["\\ud83d\\ude00", "a\\", "a\\\\\\u00e9", "\n"])
+def test_a_text_that_is_written_wrongly_is_no_failure(escaped: str):
+    """Whatever a server sends goes on; about what it comes to is counted."""
+    relay, decoder = make_decoder()
+    event = f'event: content_block_delta\ndata: {{"delta": {{"text": "{escaped}", "text": "b"}}}}\n\n'.encode()
+    chunks = list(decoder.feed(event + b'event: content_block_delta\ndata: {"text": "end'))
+    assert len(chunks) == 1 and relay.take() == event

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that do not wait for ever: for stores without which a sync caller can go on.
+"""Connections to PostgreSQL that do not wait for ever: for stores without which a call goes on, or is to be refused in time.
 
 psycopg's sync connection waits for its server as long as the network holds. A statement's own limit would be kept by the
 server, which is what may hang, and a parameter of the session is more than some poolers take. libpq takes two seconds at
@@ -20,9 +20,12 @@ from psycopg.abc import PQGen
 from hocket._databases.postgres import Connection, ConnectionPool
 from hocket._runtime.own_thread import start_thread
 
-__all__ = ["ImpatientPool"]
+__all__ = ["ImpatientPool", "connect_for_statements"]
 
 T = TypeVar("T")
+
+PATIENCE = 10.0
+"""Seconds to wait for an answer that is soon there if it comes at all: as long as for Redis's."""
 
 HOPELESS = 5.0
 """Seconds after which nobody waits for a connection any more: the network may have lost what asked for it."""
@@ -75,6 +78,11 @@ class ImpatientPool(ConnectionPool):
         with self._starting:
             if self._making is attempt:
                 self._making = None
+
+
+def connect_for_statements(url: str) -> ImpatientPool:
+    """Return a pool for statements of which each has its answer within `PATIENCE`, or fails."""
+    return ImpatientPool(url, PATIENCE)
 
 
 class _Attempt(Future[None]):

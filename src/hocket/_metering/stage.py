@@ -198,7 +198,7 @@ async def _settle_all(held: Sequence[Reservation], end: AttemptEnd) -> None:
         try:
             await reservation.settle(end)
         except Exception as error:
-            _log.warning("%s could not be settled: %r", type(reservation).__name__, error)
+            _log.warning("what a call came to could not be settled: %r", error)
 
 
 async def _limit(attempt: MeteredAttempt, settling: Awaitable[None]) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -29,6 +30,9 @@ NOTHING = Amounts()
 
 PATIENCE = 30.0
 """Seconds for which an async caller waits for a store; a call's own deadline may be sooner."""
+
+PAUSE = 1.0
+"""Seconds for which a store that fails is left alone, and that a call then waits for another's trial."""
 
 _log = logging.getLogger("hocket.budgets")
 
@@ -92,10 +96,11 @@ class Bookkeeper:
     _is_new: bool = field(default=True, init=False)  # until the store knows the limit
     _is_told: bool = field(default=False, init=False)  # that another limit counts
     _is_lost: bool = field(default=False, init=False)  # what was held for some row; that was told
+    _late: deque[tuple[Hold, Amounts]] = field(init=False, default_factory=lambda: deque(maxlen=1000))  # to be booked
     _skew: float = field(default=0.0, init=False)  # seconds by which the store's clock is ahead of this one
 
     def __post_init__(self) -> None:
-        self._circuit = Circuit(self.store.owner, PATIENCE, _log, "nothing is sent under its budgets")
+        self._circuit = Circuit(self.store.owner, PATIENCE, _log, "nothing is sent under its budgets", PAUSE)
 
     async def hold(
         self, mode: Mode, key: object, want: Amounts, *, id: str = "", lease: float = 0, is_forced: bool = False
@@ -152,13 +157,37 @@ class Bookkeeper:
         async def settle() -> bool:
             return await self.store.settle(mode, hold.account, hold.id, amounts)
 
+        consequence = "does not take what a call came to"
         try:
-            return await self._reach(mode, settle)
+            return await self._reach(mode, settle, consequence)
         except BudgetStoreFailed as error:
             if self._circuit.is_open or not isinstance(error.__cause__, StoreUnavailable):
                 raise
-        await self._reach(mode, settle)  # settled twice is settled once
+        await self._reach(mode, settle, consequence)  # settled twice is settled once
         return True
+
+    async def book_soon(self, mode: Mode, hold: Hold, amounts: Amounts) -> None:
+        """Book what a hold came to. Where the store does not take it, the next inquiry of this process brings it along."""
+        try:
+            await self.book(mode, hold, amounts)
+        except BaseException as error:
+            self._late.append((hold, amounts))
+            if not isinstance(error, BudgetStoreFailed):
+                raise
+            _log.warning(
+                "what a call came to could not be settled in the budget %r; that is tried again with the next call: %s",
+                *(self.name, error.__cause__ or error),
+            )
+
+    async def _book_late(self, mode: Mode) -> None:
+        while self._late:
+            late = self._late.popleft()
+            try:
+                await self.book(mode, *late)
+            except BaseException as error:
+                if not isinstance(error, BudgetStoreFailed) or isinstance(error.__cause__, StoreUnavailable):
+                    self._late.appendleft(late)
+                raise
 
     def find_row(self, key: object, place: BatchPlace) -> Hold:
         """Return what is held for a row of a batch, as far as is known without the store: where, and under which id.
@@ -214,6 +243,7 @@ class Bookkeeper:
 
     async def _ask(self, mode: Mode, key: str, want: Amounts, asking: "_Asking") -> InquiryResult:
         """Put an inquiry about the present period."""
+        await self._book_late(mode)
         for _ in range(3):
             period = find_period(clock.current().time() + self._skew, self.per, self.timezone)
             account = Account(self.name, key, period)
@@ -225,7 +255,9 @@ class Bookkeeper:
             self._skew = answer.now - clock.current().time()
         raise BudgetStoreFailed(f"{self.store.owner}: its clock jumps, so that there is no telling which period it is")
 
-    async def _reach(self, mode: Mode, job: Callable[[], Awaitable[T]]) -> T:
+    async def _reach(
+        self, mode: Mode, job: Callable[[], Awaitable[T]], consequence: str = "cannot be asked, so nothing is sent"
+    ) -> T:
         if self.store.is_local:
             return await job()
         if isinstance(self.store, LaterAccounts):  # the import of a client says nothing of a server: it is no silence
@@ -233,7 +265,7 @@ class Bookkeeper:
         try:
             return await self._circuit.run(mode, job)
         except StoreError as error:
-            raise BudgetStoreFailed(f"the budget {self.name!r} cannot be asked, so nothing is sent: {error}") from error
+            raise BudgetStoreFailed(f"the budget {self.name!r} {consequence}: {error}") from error
 
     async def _drop(self, mode: Mode, asking: "_Asking") -> None:
         """Give back what may be held, if the store can be reached; else it is charged after the lease."""

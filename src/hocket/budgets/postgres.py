@@ -4,7 +4,10 @@ An inquiry is one function in the database, and so one round trip: it locks the 
 its steps. The functions' names have a number, which goes up with what they do: programs of several versions get along.
 """
 
+from dataclasses import replace
+
 from hocket._databases.postgres import PostgresClient, execute_or_create, postgres_server
+from hocket._databases.postgres_patience import connect_for_statements
 from hocket._databases.server import DatabaseServer
 from hocket._runtime.data_files import read_data_file
 from hocket._runtime.mode import Mode
@@ -41,7 +44,8 @@ class PostgresAccounts:
 
     def __init__(self, url: str) -> None:
         self.owner: str = redact_url(url)
-        self._server: DatabaseServer[PostgresClient] = postgres_server(self.owner, url, StoreError, StoreUnavailable)
+        server = postgres_server(self.owner, url, StoreError, StoreUnavailable)
+        self._server: DatabaseServer[PostgresClient] = replace(server, connect=connect_for_statements)
 
     async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""

@@ -4,6 +4,7 @@ For a row of a provider's batch that is held before the batch is submitted. Its 
 day later and maybe in another process: it takes over what is held, by the row's id, without asking the store.
 """
 
+import hocket.prices.packaged as packaged
 from hocket._metering.attempt import Attempt, AttemptEnd
 from hocket._metering.batch_row import BatchPlace
 from hocket.budgets.account import Amounts
@@ -77,7 +78,7 @@ class BudgetReserver:
             full = f"{named.provider}:{named.name}"
             raise Unpriceable(
                 f"the budget {self.budget.bookkeeper.name!r} is in US dollars, and the price of {full!r} is not known, so "
-                "each request would be held back: have it looked up, `pip install 'hocket[prices]'`, say it before, "
+                f"each request would be held back: {_offer_tables()}say it before, "
                 f"set_prices({{{full!r}: Price('1.25', 10)}}), or let such models pass, Budget(..., unpriced='ignore')",
                 model=named.name,
             )
@@ -99,8 +100,8 @@ class BudgetReserver:
         if attempt.batch_place is not None:
             what, said = f"what {name!r} costs in a batch", "Price('1.25', 10, batch=Price('0.625', 5))"
         raise Unpriceable(
-            f"{what} is not known, so no budget in US dollars can hold: say it, set_prices({{{name!r}: {said}}}), have it "
-            "looked up, `pip install 'hocket[prices]'`, or let such models pass, Budget(..., unpriced='ignore')",
+            f"{what} is not known, so no budget in US dollars can hold: {_offer_tables()}say it, "
+            f"set_prices({{{name!r}: {said}}}), or let such models pass, Budget(..., unpriced='ignore')",
             model=attempt.model,
         )
 
@@ -137,7 +138,7 @@ class _HeldAttempt:
     async def settle(self, end: AttemptEnd) -> None:
         """Book what the attempt came to; its bound, if an answer came and said nothing of what it used."""
         amounts = self._hold.amounts if end.usage is None else self._count(end.usage)
-        book = self._reserver.budget.bookkeeper.book
+        book = self._reserver.budget.bookkeeper.book_soon
         await book(self._attempt.mode, self._hold, amounts if end.is_billed else Amounts())
 
     def _count(self, usage: UsageMetadata) -> Amounts:
@@ -159,6 +160,11 @@ class _HeldRow(_HeldAttempt):
             reserver.check_price(attempt, self._price)
             amounts = await reserver.bound(attempt, self._price) if end.usage is None else self._count(end.usage)
         await reserver.budget.bookkeeper.book_row(attempt.mode, self._hold, amounts)
+
+
+def _offer_tables() -> str:
+    """Return the advice to install the tables of prices; "": they are installed, or were not asked."""
+    return "have it looked up, `pip install 'hocket[prices]'`, " if packaged.is_missing() else ""
 
 
 def _find_place(attempt: Attempt) -> BatchPlace:

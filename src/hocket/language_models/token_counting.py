@@ -24,6 +24,9 @@ __all__ = ["TokenCountingMixin"]
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
 """The names of the limit on an answer, in the order in which they count."""
 
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+"""Where an answer has its thoughts beside its content, by server."""
+
 _CANDIDATES = ("n", "candidate_count")
 
 
@@ -86,13 +89,14 @@ class TokenCountingMixin(BaseModel, defer_build=True):
         return TokenNeed(tokens, self._find_output_limit(request))
 
     async def _estimate_answer(self, answer: BaseMessage | str, mode: Mode) -> int:
-        """Return about how many tokens a part of an answer has: its text by the tokenizer, if there is one."""
+        """Return about how many tokens a part of an answer has: its text and thoughts by the tokenizer, if there is one."""
         from hocket.tokens.approximate import count_tokens_approximately
         from hocket.tokens.counting import has_tokenizer
 
         message = AIMessage(answer) if isinstance(answer, str) else answer
         text = message.text
         beside = count_tokens_approximately([message]) - count_tokens_approximately([AIMessage(text)])
+        text += next((kept for name in _THOUGHTS if isinstance(kept := message.additional_kwargs.get(name), str)), "")
         counted = await mode.call_sync(self.get_num_tokens, text) if has_tokenizer(self) else self.get_num_tokens(text)
         return beside + counted
 

@@ -149,11 +149,11 @@ class Ledger(ABC):
         return {name: value for name, value in metadata.items() if isinstance(value, str | int | float | bool)}
 
     def flush(self) -> None:
-        """Wait until all entries that have come are written, or spooled."""
+        """Wait until all entries that have come are written, or spooled; where the store takes more than 10 s, they are."""
         self._writer.flush()
 
     async def aflush(self) -> None:
-        """Wait until all entries that have come are written, without holding up the event loop."""
+        """Wait until all entries that have come are written, or spooled, without holding up the event loop. See `flush`."""
         await ASYNC.call_sync(self.flush)
 
     def _write_priced(self, entries: Sequence[LedgerEntry]) -> None:

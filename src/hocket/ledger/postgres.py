@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from hocket._databases.postgres import (
     execute_or_create,
     postgres_server,
 )
+from hocket._databases.postgres_patience import connect_for_statements
 from hocket._databases.urls import drop_secrets
 from hocket._secrets import redact_url
 from hocket.errors import InvalidInput, StoreError, StoreUnavailable
@@ -84,7 +86,8 @@ class PostgresLedger(Ledger):
         self.is_portable: bool = connection is None
         place = "a connection" if url is None else redact_url(drop_secrets(url))
         owner = f"PostgresLedger({place!r}, table={table!r})"
-        self._server = postgres_server(owner, url, StoreError, StoreUnavailable, connection)
+        server = postgres_server(owner, url, StoreError, StoreUnavailable, connection)
+        self._server = replace(server, connect=connect_for_statements)
         super().__init__(f"{place} {table}", metadata, spool)
 
     def __repr__(self) -> str:

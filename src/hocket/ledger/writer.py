@@ -73,7 +73,7 @@ class EntryWriter:
         self._write = write
         self._spool = spool
         self._batch_size = batch_size
-        self._circuit = Circuit(owner, 0.0, _log, "its entries are kept in a file on this machine, see `spool_path`")
+        self._circuit = Circuit(owner, None, _log, "its entries are kept in a file on this machine, see `spool_path`")
         self.reset()
         _writers.add(self)
         _flush_before_others_close()
@@ -82,6 +82,7 @@ class EntryWriter:
         """Begin again, without a thread and without entries, as in a forked child: the parent writes its own."""
         self._changed = threading.Condition(threading.Lock())
         self._queue: list[LedgerEntry] = []
+        self._batch: list[LedgerEntry] = []  # that the store is to take now
         self._open: dict[str, tuple[LedgerEntry, float]] = {}
         self._booked = 0
         self._written = 0
@@ -116,19 +117,23 @@ class EntryWriter:
             if len(self._queue) == 1:
                 self._changed.notify_all()
 
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all entries that have come are written, or spooled.
+    def flush(self, timeout: float = 10.0) -> bool:
+        """Wait until all entries that have come are written, or spooled; those that are late are spooled here.
 
         Args:
-            timeout: seconds; None: as long as it takes.
+            timeout: seconds after which they are.
 
         Returns:
-            whether they are.
+            whether none was late.
         """
         with self._changed:
             goal, self._is_hurried = self._booked, True
             self._changed.notify_all()
-            return self._changed.wait_for(lambda: self._written >= goal or not self._is_running, timeout)
+            if self._changed.wait_for(lambda: self._written >= goal or not self._is_running, timeout):
+                return True
+            rest, self._batch, self._queue = self._batch + self._queue, [], []  # the store knows what it has by the ids
+        self._spool_overflow(rest)
+        return False
 
     # -- the thread
 
@@ -153,12 +158,13 @@ class EntryWriter:
             if self._queue and not self._is_hurried:
                 self._changed.wait_for(lambda: self._is_hurried, TICK)
             batch, self._queue = self._queue, []
-            count = len(batch)
             self._is_hurried = False
+            self._batch = batch[:]
             batch += self._take_openings(monotonic())
         self._store(batch)
         with self._changed:
-            self._written += count
+            self._written += len(self._batch)
+            self._batch.clear()
             self._changed.notify_all()
         return True
 
@@ -189,7 +195,8 @@ class EntryWriter:
             try:
                 drive(self._circuit.run(BLOCKING, write))
             except (StoreError, OSError):
-                self._keep(part)
+                is_spooled = not self._batch  # by a flush that did not wait; it leaves what is under way
+                self._keep([entry for entry in part if entry.outcome == "open"] if is_spooled else part)
             except Exception:  # nothing may end the thread
                 self._count_errors(len(part))
                 _log.exception("%s: %d entries are lost", self._owner, len(part))
@@ -204,15 +211,8 @@ class EntryWriter:
             except (StoreError, OSError) as error:
                 _log.warning("%s: what is kept in %s stays there: %s", self._owner, self._spool.path, error)
 
-    def keep_rest(self) -> None:
-        """Give what still waits to the spool: the process ends."""
-        with self._changed:
-            rest, self._queue = self._queue, []
-        self._spool_overflow(rest)
-
     def _spool_overflow(self, batch: Sequence[LedgerEntry]) -> None:
-        if batch:
-            self._keep(batch)
+        self._keep(batch)
         with self._changed:
             self._written += len(batch)
             self._changed.notify_all()
@@ -222,6 +222,8 @@ class EntryWriter:
             self.errors += count
 
     def _keep(self, batch: Sequence[LedgerEntry]) -> None:
+        if not batch:
+            return
         self._count_errors(len(batch))
         try:
             self._spool.add(batch)
@@ -266,8 +268,7 @@ _prepared = 0  # the last process that was looked at
 def _flush_all() -> None:
     for writer in list(_writers):
         with contextlib.suppress(Exception):
-            if not writer.flush(LAST_WORDS):
-                writer.keep_rest()
+            writer.flush(LAST_WORDS)
 
 
 @after_fork

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from hocket.prices.money import Amount
 from hocket.prices.price import Price
 
-__all__ = ["find_price", "is_loaded"]
+__all__ = ["find_price", "is_loaded", "is_missing"]
 
 _NAMES = {
     "input_mtok": "input",
@@ -82,6 +82,11 @@ class _Snapshot(Protocol):
 def is_loaded() -> bool:
     """Whether to look up a price takes no loading any more."""
     return _load.cache_info().currsize > 0
+
+
+def is_missing() -> bool:
+    """Whether a price was looked up, and the package was not there."""
+    return is_loaded() and _load() is None
 
 
 def find_price(name: str, provider: str | None) -> Price | None:

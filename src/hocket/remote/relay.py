@@ -2,9 +2,11 @@
 
 The call is a call as any other: retries, deadlines, limits, budgets and ledgers are those of the model, and its hook is
 asked. But the hook sends the client's body, and the bytes of the reply go to the client. Of them only those events are
-read that tell usage, an end or a failure; the rest, which are nearly all, go by unread.
+read that tell usage, an end or a failure. Of the rest, which are nearly all, the texts are cut out: a stream that breaks off
+has told no usage, and is billed by what came of it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar, Token
 from typing import NamedTuple, cast
@@ -19,7 +21,12 @@ from hocket.messages.content import FieldsView
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.remote.stream_decoder import StreamDecoder
 
-__all__ = ["Relay", "RelayDecoder", "RelayFormat", "find_relay", "read_usage"]
+__all__ = ["Relay", "RelayDecoder", "RelayFormat", "find_relay", "match_texts", "read_usage"]
+
+
+def match_texts(names: str) -> re.Pattern[bytes]:
+    """Return what matches the text of each JSON field of one of ``names``, which stand with a ``|`` between them."""
+    return re.compile(rb'"(?:%b)": ?"([^"\\]*+(?:\\.[^"\\]*+)*+)"' % names.encode(), re.DOTALL)
 
 
 class RelayFormat(NamedTuple):
@@ -29,12 +36,14 @@ class RelayFormat(NamedTuple):
         name: of the format.
         read_usage: returns what the ``usage`` of a reply says; None: nothing.
         is_plain: whether an event of a stream, as bytes, tells nothing but a piece of the answer.
+        texts: matches what such events have of its text, its thoughts and the arguments of its calls (`match_texts`).
         is_summary: whether it tells nothing but usage, for which a client has to ask.
     """
 
     name: str
     read_usage: Callable[[object], UsageMetadata | None]
     is_plain: Callable[[bytes], bool]
+    texts: re.Pattern[bytes]
     is_summary: Callable[[bytes], bool] = lambda event: False
 
 
@@ -130,9 +139,11 @@ class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
         self._waiting = [rest]
         if not end:
             return
-        told, read, failure = list[bytes](), list[ChatGenerationChunk](), None
+        told, pieces, read, failure = list[bytes](), list[bytes](), list[ChatGenerationChunk](), None
         for event in whole.split(b"\n\n"):
-            if not self._relay.format.is_plain(event):
+            if self._relay.format.is_plain(event):
+                pieces += self._relay.format.texts.findall(event)
+            else:
                 try:
                     read += self._inner.feed(event + end)
                 except HocketError as error:  # what came before it is told
@@ -144,9 +155,19 @@ class RelayDecoder(StreamDecoder[ChatGenerationChunk]):
                     continue
             told.append(event)
         self._relay.add(end.join((*told, b"")) if told else b"")
-        yield from read or ([ChatGenerationChunk(message=AIMessageChunk(""))] if told else ())
+        if pieces or (told and not read):
+            yield ChatGenerationChunk(message=AIMessageChunk(_read_text(b"".join(pieces))))
+        yield from read
         if failure is not None:
             raise failure
 
     def close(self) -> Iterable[ChatGenerationChunk]:
         return self._inner.close()
+
+
+def _read_text(escaped: bytes) -> str:
+    """Return a text that is written as in JSON; one that is written wrongly nearly so: its length is what counts."""
+    try:
+        return cast(str, from_json(b'"%b"' % escaped))
+    except ValueError:
+        return escaped.decode(errors="replace")

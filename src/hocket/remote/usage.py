@@ -11,10 +11,10 @@ __all__ = ["count_of", "counts_at", "make_usage"]
 
 
 def count_of(value: object) -> int | None:
-    """Return a number of tokens; None where this is none. Some gateways send floats, and some send nonsense."""
+    """Return a number of tokens, 0 for one below; None where this is none. Some gateways send floats, some nonsense."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    return int(value) if isinstance(value, float) and math.isfinite(value) else None
+        return max(value, 0)
+    return max(int(value), 0) if isinstance(value, float) and math.isfinite(value) else None
 
 
 def counts_at(source: object, names: Mapping[str, str]) -> dict[str, int]:

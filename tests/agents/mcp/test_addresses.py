@@ -110,7 +110,7 @@ def test_what_cannot_be_served() -> None:
         """Book."""
         return room
 
-    with pytest.raises(InvalidInput, match="book needs what is injected \\('user'\\)"):
+    with pytest.raises(InvalidInput, match="book needs injected arguments \\('user'\\)"):
         mcp_server([book])
     with pytest.raises(InvalidInput, match="two tools are called 'open'"):
         mcp_server([open, open])

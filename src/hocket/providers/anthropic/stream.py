@@ -14,7 +14,7 @@ from hocket.messages.tool_calls import parse_tool_arguments, tool_call_chunk
 from hocket.outputs import ChatGenerationChunk
 from hocket.providers.anthropic.decode import PROVIDER, decode_usage, finish_facts, reply_facts
 from hocket.remote.chat_stream_decoder import ChatStreamDecoder
-from hocket.remote.relay import RelayFormat
+from hocket.remote.relay import RelayFormat, match_texts
 
 __all__ = ["RELAY_FORMAT", "AnthropicDecoder"]
 
@@ -27,7 +27,7 @@ def _is_plain(event: bytes) -> bool:
     return event.startswith(b"event: content_block_")
 
 
-RELAY_FORMAT = RelayFormat("messages", decode_usage, _is_plain)
+RELAY_FORMAT = RelayFormat("messages", decode_usage, _is_plain, match_texts("text|thinking|partial_json"))
 """The format of requests that may go on as they came."""
 
 

@@ -15,9 +15,11 @@ from hocket.providers.openai.encode import encode_request
 from hocket.providers.openai.options import OF_RESPONSES, ModelOptions
 from hocket.remote.chat_completion import decode_completion, decode_token_usage
 from hocket.remote.chat_completion_stream import ChatDecoder
-from hocket.remote.relay import RelayFormat
+from hocket.remote.relay import RelayFormat, match_texts
 
 __all__ = ["CHAT_COMPLETIONS"]
+
+_TEXTS = match_texts("content|reasoning|reasoning_content|refusal|arguments")
 
 
 def _is_plain(event: bytes) -> bool:
@@ -34,7 +36,7 @@ class _ChatCompletions(ChatAPI):
     path: ClassVar = "chat/completions"
     has_deployments: ClassVar = True
     call_ids: ClassVar = re.compile(".{1,40}", re.DOTALL)
-    relay_format: ClassVar = RelayFormat("chat", decode_token_usage, _is_plain, _is_summary)
+    relay_format: ClassVar = RelayFormat("chat", decode_token_usage, _is_plain, _TEXTS, _is_summary)
 
     def list_refused(self, dialect: Dialect) -> frozenset[str]:
         return dialect.refused | OF_RESPONSES

@@ -18,21 +18,21 @@ from hocket.providers.openai.responses.options import REFUSED
 from hocket.providers.openai.responses.search import list_deferred
 from hocket.providers.openai.responses.stream import ResponsesDecoder
 from hocket.providers.openai.responses.tools import encode_tools
-from hocket.remote.relay import RelayFormat
+from hocket.remote.relay import RelayFormat, match_texts
 
 __all__ = ["RESPONSES"]
 
 
 def _is_plain(event: bytes) -> bool:
-    """Whether an event is a piece of a text, a thought or a call."""
-    return event.partition(b"\n")[0].endswith(b".delta")
+    """Whether an event is a piece of a text, a thought or a call, or says again what its pieces have said."""
+    return event.partition(b"\n")[0].endswith((b".delta", b".output_item.done"))
 
 
 class _Responses(ChatAPI):
     path: ClassVar = "responses"
     has_deployments: ClassVar = False
     call_ids: ClassVar = re.compile(".{1,64}", re.DOTALL)
-    relay_format: ClassVar = RelayFormat("responses", decode_usage, _is_plain)
+    relay_format: ClassVar = RelayFormat("responses", decode_usage, _is_plain, match_texts("delta"))
 
     def list_refused(self, dialect: Dialect) -> frozenset[str]:
         return REFUSED
