@@ -113,7 +113,10 @@ async def aindex(
     await indexer.look_at_store()
     async with batches:
         await Batch(indexer.store, indexer, {"max_concurrency": max_concurrency}, return_exceptions=False).collect()
-    await indexer.delete_stale(docs if isinstance(docs, FilesLoader) and docs.skipped else None)
+    loader = docs if isinstance(docs, FilesLoader) else None
+    if cleanup is not None:
+        await indexer.update_facts(loader)
+        await indexer.delete_stale(loader)
     if known is not None:
         await known.write(indexer.sources)
     return indexer.result
@@ -251,22 +254,46 @@ class _Indexer:
         """Delete what is no longer there.
 
         Args:
-            loader: has skipped something: nothing is deleted of a source that may be among it. None: nothing was skipped.
+            loader: knows which files were read, and may have nothing in them, and which were not: of these nothing is
+                deleted.
         """
-        if not len(self._ids):
+        failed = set[str]() if loader is None else loader.list_failed()
+        read = (self.sources.keys() | (set[str]() if loader is None else loader.read_files)) - failed
+        if not len(self._ids) and not read:
             return
-        skipped = set[str]() if loader is None else {error.path for error in loader.skipped}
-        read = self.sources.keys() - skipped
-        gone = () if self._known is None else await ASYNC.call_sync(self._known.list_gone, self.sources)
+        gone = () if self._known is None else await ASYNC.call_sync(self._known.list_gone)
         stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(read.union(gone))
         stale = [one for one in stale if one not in self._ids]
         for start in range(0, len(stale), _AT_ONCE):
             ids = stale[start : start + _AT_ONCE]
-            if self._cleanup == "full" and loader is not None:
+            if self._cleanup == "full" and loader is not None and failed:
                 documents = await self._store.aget_by_ids(ids)
                 ids = await ASYNC.call_sync(self._list_lost, documents, read, loader)
             await self._store.adelete(ids)
             self.result["num_deleted"] += len(ids)
+
+    async def update_facts(self, loader: FilesLoader | None) -> None:
+        """Give documents of what could not be read the metadata that their paths have now: rights may be among them."""
+        if loader is None or loader.metadata is None:
+            return
+        failed = loader.list_failed()
+        folders = tuple(path for path in failed if path.endswith(("/", os.sep)))
+        ids = await self._list_ids_of_sources(failed, folders)
+        for start in range(0, len(ids), _AT_ONCE):
+            documents = await self._store.aget_by_ids(ids[start : start + _AT_ONCE])
+            changed = await ASYNC.call_sync(self._change_facts, documents, loader)
+            vectors = await self._store.aembed_texts([one.page_content for one in changed])
+            await self._store.aadd_vectors(changed, vectors)
+            self.result["num_updated"] += len(changed)
+
+    def _change_facts(self, documents: Sequence[Document], loader: FilesLoader) -> list[Document]:
+        """Return those of some documents whose metadata are no longer what is said of their paths, with the new ones."""
+        key = self._source_id_key
+        facts = {source: loader.read_path(source) for source in {str(one.metadata[key]) for one in documents}}
+        now = [
+            Document(one.page_content, id=one.id, metadata=one.metadata | facts[one.metadata[key]]) for one in documents
+        ]
+        return [check_document(one) for one, before in zip(now, documents, strict=True) if not _is_same(one, before)]
 
     def _list_lost(self, documents: Sequence[Document], read: set[str], loader: FilesLoader) -> list[str]:
         """Return the ids of the documents that are gone for certain: their file was read without them, or is not there."""
@@ -277,15 +304,18 @@ class _Indexer:
                 lost.append(str(document.id))
         return lost
 
-    async def _list_ids_of_sources(self, sources: set[str]) -> list[str]:
-        """Return the ids of all documents of some sources; of many sources, only of documents that were not met."""
-        if len(sources) <= _FEW_SOURCES:
+    async def _list_ids_of_sources(self, sources: set[str], folders: tuple[str, ...] = ()) -> list[str]:
+        """Return the ids of all documents of some sources; of many, or of folders, only of documents that were not met."""
+        if len(sources) <= _FEW_SOURCES and not folders:
             return await self._store.alist_ids({self._source_id_key: {"$in": sorted(sources)}}) if sources else []
         others = [one for one in await self._store.alist_ids() if one not in self._ids]
         found: list[str] = []
         for start in range(0, len(others), _AT_ONCE):
             documents = await self._store.aget_by_ids(others[start : start + _AT_ONCE])
-            found += [str(one.id) for one in documents if one.metadata.get(self._source_id_key) in sources]
+            for one in documents:
+                source = one.metadata.get(self._source_id_key)
+                if isinstance(source, str) and (source in sources or source.startswith(folders)):
+                    found.append(str(one.id))
         return found
 
     def _name(self, batch: Sequence[Document]) -> tuple[dict[str, Document], set[str]]:
