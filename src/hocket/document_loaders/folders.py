@@ -109,7 +109,6 @@ class FilesLoader(StreamLoader):
 
         Raises:
             DocumentError: a path is not there.
-            InvalidInput: ``metadata`` returned no mapping.
         """
         self._check_paths()
         quiet = copy.copy(self)
@@ -150,7 +149,7 @@ class FilesLoader(StreamLoader):
                 try:
                     documents = iter(self.make_loader(file).lazy_load())
                 except DocumentError as error:
-                    self._report(error, skipped, file)
+                    self._report(error, skipped)
                     continue
                 yield from self._load_file(file, documents, skipped)
 
@@ -164,7 +163,7 @@ class FilesLoader(StreamLoader):
                     self.read_files.add(file)
                     return
                 except DocumentError as error:
-                    self._report(error, skipped, file)
+                    self._report(error, skipped)
                     return
                 document.metadata |= facts
                 yield document
@@ -172,11 +171,7 @@ class FilesLoader(StreamLoader):
             getattr(documents, "close", bool)()
 
     def read_path(self, file: str) -> dict[str, object]:
-        """Return what ``metadata`` says of a file; nothing of an address.
-
-        Raises:
-            InvalidInput: it returned no mapping.
-        """
+        """Return what ``metadata`` says of a file; nothing of an address. `InvalidInput`: it returned no mapping."""
         if self.metadata is None or is_address(file):
             return {}
         facts = self.metadata(Path(file))
@@ -237,7 +232,7 @@ class FilesLoader(StreamLoader):
             elif not leads_away:
                 yield folder + name
 
-    def _report(self, error: DocumentError, skipped: list[DocumentError], file: str | None = None) -> None:
+    def _report(self, error: DocumentError, skipped: list[DocumentError]) -> None:
         if self.on_error == "raise":
             raise error
         if callable(self.on_error):
@@ -245,8 +240,8 @@ class FilesLoader(StreamLoader):
         else:
             _log.warning("skipped: %s", error)
         skipped.append(error)
-        if file is not None and error.is_empty:
-            self.read_files.add(file)
+        if error.is_empty:
+            self.read_files.add(error.path)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.paths))})"

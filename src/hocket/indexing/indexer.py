@@ -81,20 +81,22 @@ async def aindex(
         store: where to.
         cleanup: what is deleted, when all documents are stored: None: nothing; "incremental": of each source that was
             met, the documents that it no longer has; "full": all that were in the store before and were not met.
-            Nothing is deleted if the documents end in an error, or if there are none at all: `VectorStore.adelete`
-            empties a store. What a loader has ``skipped`` is left alone: the documents of a file that cannot be read, or
-            of all files in a folder that cannot be listed; "full" then deletes only what is in files below the loader's
-            paths that were read, or are not there. So give the loader itself, and a ``splitter``: of a stream that is made
-            of its documents nobody knows what was skipped, and "full" deletes that.
+            Nothing is deleted if the documents end in an error, or if there are none, and no file that was read and is
+            blank: `VectorStore.adelete` empties a store. What a loader could not read is left alone, but for what its
+            ``metadata`` now says of it: the documents of a file, or of all files in a folder that cannot be listed; "full"
+            then deletes only what is in files below the loader's paths that were read, or are not there. So give the loader
+            itself, and a ``splitter``: of a stream that is made of its documents nobody knows what was skipped, and "full"
+            deletes that.
         source_id_key: which of a document's metadata names its source.
         batch_size: documents in a batch. A larger one makes fewer and larger requests of a remote model, and loses more
             when the run is killed.
         splitter: cuts the documents into the pieces that are stored; None: they are stored as they are.
         max_concurrency: batches that are embedded at once, at most; those that are not stored yet are lost when the run is
             killed. 1: for a model that must not be called by two threads at once.
-        stamps: the path of a file that keeps sizes and times of the files that ``docs`` reads: those that have not changed
-            are not opened the next time, and "incremental" then deletes the documents of files that are gone, too. Each
-            store has one of its own. Pages on the web are always read. None: every file is read.
+        stamps: the path of a file that keeps sizes and times of the files that ``docs`` reads: those that have not
+            changed, nor what the loader's ``metadata`` says of them, are not opened the next time, and "incremental" then
+            deletes the documents of files that are gone, too. Each store has one of its own. Pages on the web are always
+            read. None: every file is read.
 
     Raises:
         InvalidInput: something is no document; two documents with one id differ; with "incremental", one has no source,
@@ -113,8 +115,8 @@ async def aindex(
     await indexer.look_at_store()
     async with batches:
         await Batch(indexer.store, indexer, {"max_concurrency": max_concurrency}, return_exceptions=False).collect()
-    loader = docs if isinstance(docs, FilesLoader) else None
     if cleanup is not None:
+        loader = docs if isinstance(docs, FilesLoader) else None
         await indexer.update_facts(loader)
         await indexer.delete_stale(loader)
     if known is not None:
@@ -254,8 +256,7 @@ class _Indexer:
         """Delete what is no longer there.
 
         Args:
-            loader: knows which files were read, and may have nothing in them, and which were not: of these nothing is
-                deleted.
+            loader: knows which files were read, blank ones too, and which were not: of these nothing is deleted.
         """
         failed = set[str]() if loader is None else loader.list_failed()
         read = (self.sources.keys() | (set[str]() if loader is None else loader.read_files)) - failed
@@ -282,8 +283,8 @@ class _Indexer:
         for start in range(0, len(ids), _AT_ONCE):
             documents = await self._store.aget_by_ids(ids[start : start + _AT_ONCE])
             changed = await ASYNC.call_sync(self._change_facts, documents, loader)
-            vectors = await self._store.aembed_texts([one.page_content for one in changed])
-            await self._store.aadd_vectors(changed, vectors)
+            if texts := [one.page_content for one in changed]:
+                await self._store.aadd_vectors(changed, await self._store.aembed_texts(texts))
             self.result["num_updated"] += len(changed)
 
     def _change_facts(self, documents: Sequence[Document], loader: FilesLoader) -> list[Document]:
@@ -312,10 +313,8 @@ class _Indexer:
         found: list[str] = []
         for start in range(0, len(others), _AT_ONCE):
             documents = await self._store.aget_by_ids(others[start : start + _AT_ONCE])
-            for one in documents:
-                source = one.metadata.get(self._source_id_key)
-                if isinstance(source, str) and (source in sources or source.startswith(folders)):
-                    found.append(str(one.id))
+            named = [(str(one.id), one.metadata.get(self._source_id_key)) for one in documents]
+            found += [id for id, of in named if isinstance(of, str) and (of in sources or of.startswith(folders))]
         return found
 
     def _name(self, batch: Sequence[Document]) -> tuple[dict[str, Document], set[str]]:
