@@ -7,7 +7,6 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from inspect import getmembers
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, cast
@@ -49,9 +48,9 @@ def load_object(name: str, what: str) -> object:
         raise InvalidInput(f"there is no module {module_name!r}, neither here nor installed") from None
     for step in path.split("."):
         if not hasattr(found, step):
-            code = [one for one, value in getmembers(found) if isinstance(value, type | FunctionType | ModuleType)]
-            own = [one for one in code if getattr(getattr(found, one), "__module__", None) == module_name]
-            known = [one for one in dir(found) if not one.startswith("_") and (one in own or one not in code)]
+            held = {one: getattr(found, one) for one in dir(found) if not one.startswith("_")}
+            code = {one for one, value in held.items() if isinstance(value, type | FunctionType | ModuleType)}
+            known = [one for one in held if one not in code or getattr(held[one], "__module__", None) == module_name]
             raise InvalidInput(f"{module_name} has no {path!r}; {near_name_hint(step, known)}")
         found = getattr(found, step)
     return found
