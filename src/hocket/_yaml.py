@@ -1,6 +1,6 @@
 """YAML out of files, which may be a stranger's: read in bounded time and memory, by the package PyYAML.
 
-An alias stands for what it names. So some lines may stand for millions of values, or for themselves, and whoever looks at
+An alias stands for what it names. So some lines may stand for millions of values, or for themselves, and a reader of
 all of them afterwards, to show or to check them, does not come to an end. No error repeats a line: it may hold a key.
 """
 

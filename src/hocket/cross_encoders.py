@@ -1,6 +1,6 @@
 """Models that read two texts at once and say how well one answers the other. LangChain's names.
 
-An embedding model reads each text alone, so its vectors can be kept; a cross-encoder is asked anew for every pair, and
+An embedding model reads each text alone, so its vectors can be kept; a cross-encoder is asked again for every pair, and
 knows better. `hocket.retrievers.CrossEncoderReranker` puts with one what was found in order.
 """
 

@@ -241,15 +241,15 @@ async def retry_async(
 
     Args:
         go: makes one, given its number, from 1.
-        policy: what is tried again, how often, and when.
+        policy: which errors are tried again, how often, and when.
         mode: where the pauses are spent.
         limit: of the budget, if this is the outermost loop.
         ends_at: returns the deadline, by the clock: a pause that would not end before it is not begun.
         may_repeat: whether another attempt would do no harm.
-        tell: is told of each failure that is followed by another attempt.
+        tell: is called for each failure that is followed by another attempt.
 
     Raises:
-        BaseException: what the last attempt raised. Only an ``Exception`` is ever followed by another.
+        BaseException: of the last attempt. Only an ``Exception`` is ever followed by another.
     """
     with retry_budget(limit) as turn:
         number = 0

@@ -29,8 +29,8 @@ class Timeout(Serializable):
         total: for all of it: waiting for the rate limiter, all attempts, and the pauses between them (`TotalTimeout`).
 
     What only keeps a connection alive, such as a ping, is no chunk. The time that the consumer of a stream takes counts
-    for none of them, that of handlers only for ``total``, from the start of a run on. Those that are told of its end are
-    outside of it and have 5 s each, so that an end is always told. Equal calls that share a request keep each to its own
+    for none of them, that of handlers only for ``total``, from the start of a run on. Handlers of its end are
+    outside of it and have 5 s each, so that an end is always reported. Equal calls that share a request keep each to its own
     ``total``; the other limits are those of the first.
 
     A sync hook cannot be interrupted. Under a sync verb ``total`` is looked at between its chunks and before another

@@ -121,7 +121,6 @@ def read_meter(meter: Path) -> Decimal:
 
 
 @pytest.mark.one_of(2)
-@pytest.mark.timeout(180)
 def test_what_is_billed_never_exceeds_the_limit(shared: Place, tmp_path: Path) -> None:
     """And little is left of it: less than a call may cost."""
     meter = tmp_path / "meter"
@@ -134,7 +133,6 @@ def test_what_is_billed_never_exceeds_the_limit(shared: Place, tmp_path: Path) -
 
 
 @pytest.mark.one_of(2, 1)
-@pytest.mark.timeout(180)
 def test_killed_processes_leave_their_bound(shared: Place, tmp_path: Path) -> None:
     """What they had reserved is charged after the lease, flagged: never less than they were billed."""
     meter, lease = tmp_path / "meter", 1.0

@@ -151,7 +151,7 @@ def test_days_end_at_midnight_in_their_time_zone() -> None:
         budget.reserve("1").settle("1")
         assert budget.state().resets_at == datetime(2026, 1, 1, 23, tzinfo=UTC)
         clock.advance(23 * 3600 - 1)
-        with pytest.raises(BudgetExceeded, match="it begins anew at 2026-01-01 23:00:00 UTC"):
+        with pytest.raises(BudgetExceeded, match="it begins again at 2026-01-01 23:00:00 UTC"):
             budget.reserve("1")
         clock.advance(1)
         budget.reserve("1")

@@ -61,7 +61,7 @@ def test_a_question_is_piped_in(ask_apart: Run, folder: Path) -> None:
     done = ask_apart(str(folder), "-", *MODEL, stdin=QUESTION)
     assert "Bleed the boiler every May" in done.stdout
     assert "the question is empty" in ask_apart(str(folder), "-", *MODEL, stdin="").stderr
-    assert "and - stands last" in ask_apart("-", QUESTION, *MODEL, stdin="text").stderr
+    assert "and - comes last" in ask_apart("-", QUESTION, *MODEL, stdin="text").stderr
 
 
 def test_a_number_that_names_nothing_is_told(ask: Run, folder: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hocket.testing import Hangup, OpenAIFormat, Reply, Status, Stream, serve
+from tests.kit import warm
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Inside = Callable[..., Any]
@@ -166,9 +167,9 @@ def test_a_default_server(inside: Inside) -> None:
 def test_an_answer_streams(environ: dict[str, str]) -> None:
     """What has come is there before the rest is, and Ctrl-C ends the wait for it, with the shell's code."""
     with serve(OpenAIFormat(), Stream("one two", then="stall")) as server:
-        command = [sys.executable, "-m", "hocket", "chat", "hi", "--base-url", server.url, "--model", "m"]
-        with subprocess.Popen(
-            command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command = ("-m", "hocket", "chat", "hi", "--base-url", server.url, "--model", "m")
+        with warm.Program(
+            *command, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
             assert process.stdout is not None and process.stderr is not None
             shown = b""

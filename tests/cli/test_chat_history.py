@@ -122,7 +122,7 @@ def test_what_is_in_the_way_is_told_before_anything_is_asked(inside: Run, tmp_pa
         ([str(tmp_path / "chat.jsonl"), "--session", "ada"], 2, "is a file, which holds one conversation"),
     ]
     if not os.access(sealed, os.W_OK):  # the superuser may write everything
-        cases.append(([str(sealed)], 2, "cannot be written; what is said would be lost"))
+        cases.append(([str(sealed)], 2, "cannot be written; the messages would be lost"))
     for options, code, message in cases:
         done = inside("chat", "--model", "fake:so", "--history", *options, "why?")
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1), done.stderr

@@ -1,6 +1,6 @@
 """Each command in a new interpreter, where nothing was imported before; most other tests fork a warmed one.
 
-Those of `mcp` and `serve` start new ones, too.
+One test of `mcp` and one of `serve` start new ones, too.
 """
 
 from pathlib import Path

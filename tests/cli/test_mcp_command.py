@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
+from tests.kit import warm
 from tests.kit.amount import leave_for_night
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -85,15 +86,16 @@ def test_what_is_refused(
     assert says in stderr.splitlines()[-1]
 
 
-def start(folder: Path, environ: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+def start(folder: Path, environ: dict[str, str], *arguments: str, may_be_warm: bool = True) -> "subprocess.Popen[str]":
     pipe: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = [sys.executable, "-m", "hocket", "mcp", "serve", *arguments]
-    return subprocess.Popen(command, cwd=folder, env=environ, text=True, **pipe)
+    command = ("-m", "hocket", "mcp", "serve", *arguments)
+    where: dict[str, Any] = {"cwd": folder, "env": environ, "text": True, "may_be_warm": may_be_warm}
+    return warm.Program(*command, imports="hocket.agents.mcp", **where, **pipe)
 
 
 def test_it_serves_until_the_client_leaves(folder: Path, environ: dict[str, str]) -> None:
     """Standard output has the protocol, and nothing else."""
-    with start(folder, environ, "toolbox:Kit.tools") as process:
+    with start(folder, environ, "toolbox:Kit.tools", may_be_warm=False) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         process.stdin.write(json.dumps(INITIALIZE) + "\n")
         process.stdin.flush()

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from hocket.ledger import SQLiteLedger
+from tests.kit import warm
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -94,10 +95,10 @@ def served(environ: dict[str, str]) -> Iterator[Callable[..., Served]]:
     """Start `hocket serve` on a free port."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str) -> Served:
-        command = [sys.executable, "-m", "hocket", "serve", "--port", "0", *arguments]
-        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        started.append(subprocess.Popen(command, env=environ, text=True, **pipes))
+    def start(*arguments: str, may_be_warm: bool = True) -> Served:
+        command = ("-m", "hocket", "serve", "--port", "0", *arguments)
+        pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        started.append(warm.Program(*command, may_be_warm=may_be_warm, imports="uvicorn", env=environ, **pipes))
         return Served(started[-1])
 
     yield start
@@ -108,7 +109,7 @@ def served(environ: dict[str, str]) -> Iterator[Callable[..., Served]]:
 
 def test_it_serves_until_ctrl_c(served: Callable[..., Served]) -> None:
     """Several models, by their names; only by this machine's own names, since there is no key."""
-    one = served("fake:Hello.", "b=fake:a=b", "--metrics")
+    one = served("fake:Hello.", "b=fake:a=b", "--metrics", may_be_warm=False)
     assert one.said == f"hocket: fake:Hello., b at {one.url}/v1; Ctrl-C ends it\n"
     with httpx.Client(base_url=one.url) as client:
         reply = client.post("/v1/chat/completions", json=QUESTION).json()

@@ -118,7 +118,7 @@ async def test_a_renewal_that_fails_is_a_log_line_and_rests_for_half_a_minute(
     clock.advance(1)
     assert await vault.get() == "k1" and vault.asked == 3
     assert caplog.messages == [
-        f"a key could not be renewed; the old one holds for {left} s more: the vault is shut" for left in (55, 25)
+        f"a key could not be renewed; the old one is valid for {left} s more: the vault is shut" for left in (55, 25)
     ]
     clock.advance(25)
     for attempt in (4, 5):

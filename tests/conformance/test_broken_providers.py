@@ -67,7 +67,6 @@ def failures(pytester: pytest.Pytester) -> Mapping[str, set[str]]:
     return failed
 
 
-@pytest.mark.timeout(300)
 def test_each_fault_fails_its_own_test(failures: Mapping[str, set[str]]) -> None:
     """No fault goes unseen, and none shows as a failure of something else."""
     assert failures == {provider: set(faults.values()) for provider, faults in FAILS.items()}

@@ -9,7 +9,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "writing-a-provider.md"
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_the_provider_of_the_page_passes(pytester: pytest.Pytester) -> None:
     """As it stands on the page, in a test module, with nothing but pytest and what hocket brings along."""
     _, _, remote = PAGE.read_text().partition("\n## A provider behind HTTP\n")

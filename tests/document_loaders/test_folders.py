@@ -186,7 +186,7 @@ def test_options_reach_the_loaders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
-        ("a.pdf", b"plain text", "its name says PDF, but its content is not; it is damaged or misnamed"),
+        ("a.pdf", b"plain text", "its name says PDF, but its content is not; it is damaged or has a wrong name"),
         ("a.PDF", b"PK\x03\x04...", "its name says PDF, but it is a ZIP archive"),
         ("a.docx", b"plain text", "its name says DOCX, but its content is not"),
         ("a.docx", b"%PDF-1.7", "its name says DOCX, but it is a PDF"),

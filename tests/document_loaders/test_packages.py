@@ -176,11 +176,11 @@ ROW = "<row><c><v>1</v></c></row>"
         ("a.xlsx", make_xlsx({"S": '<row><c r="XFE1"><v>9</v></c></row>'}), "column 16,385, and Excel has 16,384"),
         ("a.xlsx", make_xlsx({"S": "<!DOCTYPE a>"}), "it is damaged"),
         ("a.xlsx", make_zip({"xl/workbook.xml": "<!DOCTYPE a [<!ENTITY a 'x'>]><workbook/>"}), "a DTD or entities"),
-        ("a.odt", make_odt("", manifest="<encryption-data/>"), "it is encrypted; save it anew, without a password"),
+        ("a.odt", make_odt("", manifest="<encryption-data/>"), "it is encrypted; save it again, without a password"),
         ("a.epub", make_epub({"a": b"\x00\x9f\x8c" * 99}), "OPS/a: it is damaged, or protected from copying"),
         ("a.epub", make_epub({"a": "<img/>"}), "none of its chapters has a text"),
         ("a.epub", make_epub({"a": "x"}, ["a"] * 10_001), "it has 10001 chapters; at most 10,000"),
-        ("a.xlsx", make_xlsx({"S": ROW})[:-30], "a ZIP archive ends otherwise"),
+        ("a.xlsx", make_xlsx({"S": ROW})[:-30], "the end of the ZIP archive is missing"),
     ],
     ids=lambda value: repr(value)[:30],
 )

@@ -98,7 +98,7 @@ def test_a_page_whose_content_is_gone_is_an_error(tmp_path: Path) -> None:
     documents, error = load_until_error(PyPDFLoader(write(tmp_path / "a.pdf", data)))
     assert len(documents) == 1
     assert str(error).startswith(
-        f"{tmp_path}/a.pdf, page 2: it is cut or damaged: its content is not there; fetch it anew"
+        f"{tmp_path}/a.pdf, page 2: it is cut or damaged: its content is not there; download it again"
     )
 
 

@@ -1,6 +1,7 @@
 """What the tests of durable runs share: fresh databases, workers that come after one another, a date that can be moved."""
 
 import os
+import shutil
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import pytest
 
 from hocket._runtime import clock
 from hocket.durable import Durable, Run, RunInfo, Runs, dbos, open_runs, signals
+from tests.kit.amount import RUNS_ALL
 
 __all__ = ["RELEASE", "Calendar", "Once", "make_runs", "until", "until_it_waits_for", "until_true", "work"]
 
@@ -28,10 +30,22 @@ def frequent_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signals, "_EVERY", 0.04)
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database without a run: to make its tables takes longer than most of what the tests do with them."""
+    path = tmp_path_factory.mktemp("durable") / "empty.db"
+    with open_runs(f"sqlite:///{path}"):
+        pass
+    return path
+
+
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """Return the address of a database that is not there yet."""
-    return f"sqlite:///{tmp_path}/runs.db"
+def url(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """Return the address of a database without a run; when everything runs, of one that is not there yet."""
+    path = tmp_path / "runs.db"
+    if not RUNS_ALL:
+        shutil.copyfile(request.getfixturevalue("empty_database"), path)
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture

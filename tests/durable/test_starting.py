@@ -122,6 +122,7 @@ async def read_pages(runs: Any, limit: int, **filters: Any) -> list[list[str]]:
     return pages
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("together", [1, 7, 25], ids=lambda count: f"{count} at once")
 async def test_pages(store_url: str, together: int, monkeypatch: pytest.MonkeyPatch):
     """Every run is on one page, the newest first, however many were started at one moment of the engine's."""

@@ -8,7 +8,7 @@ from hocket.evaluation import compare, read_report, write_page
 from tests.evaluation.page_scene import HOSTILE, make_runs, run_answers
 from tests.kit.browser import use_browser
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 SCRIPT = Path(__file__).with_name("page_browser.mjs")
 

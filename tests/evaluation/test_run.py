@@ -236,7 +236,7 @@ async def test_other_scorers_ask_no_target(out: Path) -> None:
     ],
 )
 async def test_a_damaged_score(out: Path, damage: Callable[[Any], object]) -> None:
-    """The line is named, before a scorer is asked for more; without it that score alone is made anew."""
+    """The line is named, before a scorer is asked for more; without it only that score is made again."""
     judged: list[str] = []
 
     def likes(answer: Answer, case: Case) -> bool:

@@ -114,8 +114,8 @@ async def test_texts_and_data(scorer: NamedScorer, output: Any, expected: Any, v
         (contains(), {"a": 1}, "the case 'c1' expects {'a': 1}; contains() takes a text"),
         (close_to(), "many", "the case 'c1' expects 'many'; close_to() compares with a number"),
         (close_to(), True, "close_to() compares with a number"),
-        (fields(), "Paris", "fields() wants an object"),
-        (fields(), 0, "fields() wants an object"),
+        (fields(), "Paris", "fields() needs an object"),
+        (fields(), 0, "fields() needs an object"),
         (similar(DeterministicFakeEmbedding(size=4)), 1, "similar() compares with a text"),
     ],
 )

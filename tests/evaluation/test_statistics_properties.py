@@ -181,7 +181,6 @@ def test_kappa_holds_its_value(labels: list[tuple[str, str]]) -> None:
     ],
     ids=str,
 )
-@pytest.mark.timeout(300)
 def test_false_alarms(design: Design) -> None:
     """Of comparisons of two runs that are alike one in twenty may be called a change, however often they are looked at.
 

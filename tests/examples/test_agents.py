@@ -11,9 +11,7 @@ import pytest
 
 from hocket.testing import OpenAIFormat, Reply, serve
 from hocket.testing.server import ReceivedRequest
-from tests.examples.conftest import WITHIN, CopyProject, run
-
-pytestmark = pytest.mark.timeout(WITHIN)
+from tests.examples.conftest import CopyProject, run
 
 Ask = Callable[..., str]
 

@@ -22,8 +22,6 @@ from tests.kit.browser import use_browser
 from tests.kit.notebooks import require_packages
 from tests.kit.stores import postgres_schema
 
-pytestmark = pytest.mark.timeout(WITHIN)
-
 SCRIPT = Path(__file__).with_name("chat_page.mjs")
 NUMBERS = "one two three four five six seven"
 ATTACK = '<img src=x onerror=alert(1)><script>alert(2)</script> <a href="javascript:alert(3)">\u2028: data: here</a>'

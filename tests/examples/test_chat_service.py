@@ -17,8 +17,6 @@ from tests.examples.conftest import EXAMPLES, WITHIN, Service
 from tests.kit.notebooks import require_packages
 from tests.kit.stores import postgres_schema
 
-pytestmark = pytest.mark.timeout(WITHIN)
-
 CALL = {"name": "book_table", "args": {"people": 4, "time": "19:00"}, "id": "call_1"}
 ANSWERS: dict[str, str | Reply] = {
     "I am Ada.": "Hello, Ada!",

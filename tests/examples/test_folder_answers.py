@@ -1,12 +1,8 @@
 """`examples/folder_answers`, with the embedding model of this process and a model's server that does as it is told."""
 
-import pytest
-
 from hocket.testing import OpenAIFormat, serve
-from tests.examples.conftest import WITHIN, CopyProject, run
+from tests.examples.conftest import CopyProject, run
 from tests.kit.notebooks import require_packages
-
-pytestmark = pytest.mark.timeout(WITHIN)
 
 
 def test_an_index_that_is_kept_up_to_date(copy_project: CopyProject):

@@ -7,11 +7,9 @@ import pytest
 
 from hocket.testing import OpenAIFormat, Status, serve
 from hocket.testing.server import Behaviour, ReceivedRequest
-from tests.examples.conftest import WITHIN, CopyProject
+from tests.examples.conftest import CopyProject
 from tests.kit.amount import RUNS_ALL
 from tests.kit.notebooks import read_cells, require_packages, run_cells
-
-pytestmark = pytest.mark.timeout(WITHIN)
 
 
 def answer(request: ReceivedRequest) -> Behaviour | str:

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from hocket.batch import read_batch
-from tests.examples.conftest import WITHIN, CopyProject, make_environment, run
+from tests.examples.conftest import CopyProject, make_environment, run
 from tests.kit.batches import read_lines
-
-pytestmark = pytest.mark.timeout(WITHIN)
 
 
 @contextmanager

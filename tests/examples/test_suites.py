@@ -4,9 +4,7 @@ import tomllib
 
 import pytest
 
-from tests.examples.conftest import WITHIN, CopyProject, run
-
-pytestmark = pytest.mark.timeout(WITHIN)
+from tests.examples.conftest import CopyProject, run
 
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin")
 

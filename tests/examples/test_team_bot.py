@@ -9,9 +9,7 @@ import pytest
 
 from hocket.testing import OpenAIFormat, Reply, serve
 from hocket.testing.server import ReceivedRequest
-from tests.examples.conftest import WITHIN, CopyProject, run
-
-pytestmark = pytest.mark.timeout(WITHIN)
+from tests.examples.conftest import CopyProject, run
 
 CALLS = {
     "find_order": Reply(tool_calls=[{"name": "find_order", "args": {"number": 7}, "id": "call_1"}]),

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from tests.examples.conftest import EXAMPLES, WITHIN, CopyProject, run
+from tests.examples.conftest import EXAMPLES, CopyProject, run
 from tests.kit.notebooks import require_packages
 
-pytestmark = [pytest.mark.timeout(WITHIN), pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 
 def test_two_searches_are_compared(copy_project: CopyProject):

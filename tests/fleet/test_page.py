@@ -5,7 +5,6 @@ import importlib
 import inspect
 import re
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from hocket.budgets import Budget, account
 from hocket.caches import SQLiteCache
 from hocket.ledger import SQLiteLedger, writer
 from hocket.rate_limiters import schedule, store
+from tests.kit import warm
 
 PAGE = (Path(__file__).parents[2] / "docs" / "fleets.md").read_text()
 
@@ -40,8 +40,8 @@ def test_the_service_in_four_processes_sends_one_request(tmp_path: Path) -> None
     program = read_program("Share limits, budgets and caches")
     assert compile(program, "fleet", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     (tmp_path / "fleet.py").write_text(program)
-    command = [sys.executable, "-c", textwrap.dedent(PROCESS), "fleet.py"]
-    workers = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    command = ("-c", textwrap.dedent(PROCESS), "fleet.py")
+    workers = [warm.Program(*command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     told = [worker.communicate(timeout=120)[0] for worker in workers]
     assert [worker.returncode for worker in workers] == [0] * 4
     assert sum(text.count("Paris. False") for text in told) == 1

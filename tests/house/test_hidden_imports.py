@@ -92,7 +92,6 @@ def loads_its_modules(package: str) -> bool:
     return any(isinstance(one, ast.ImportFrom) and str(one.module).startswith(f"{package}.") for one in body)
 
 
-@pytest.mark.timeout(300)  # it reads every module's names, which takes fifteen seconds of a quiet processor
 def test_no_module_sets_attributes_of_what_it_imports() -> None:
     """A class that another module completes depends on that module, and no import says so."""
     assert [line for line in find_foreign_assignments() if line not in MAY_BE_ASSIGNED] == []

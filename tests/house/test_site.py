@@ -23,7 +23,7 @@ def test_links_of_pages_lead_to_the_site() -> None:
     readme = rewrite(ROOT / "README.md", list_pages())
     assert "](docs/" not in readme and "](providers.md)" in readme
     decision = rewrite(DOCS / "decisions/014-one-loop-of-agents.md", list_pages())
-    assert "](../benchmarks.md#agents-beside-others)" in decision
+    assert "](../benchmarks.md#agents-compared-with-other-libraries)" in decision
     retrieval = rewrite(DOCS / "retrieval.md", list_pages())
     assert "/blob/main/tests/retrieval/test_hybrid_search.py)" in retrieval
 

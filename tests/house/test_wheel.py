@@ -21,8 +21,6 @@ from packaging.utils import canonicalize_name
 from tests.kit.amount import RUNS_ALL
 from tests.measures.source import FILES, ROOT, SRC
 
-pytestmark = pytest.mark.timeout(180)
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 PROGRAM = """

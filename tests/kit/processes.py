@@ -26,6 +26,7 @@ from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
 import pytest
+from _pytest._io import TerminalWriter  # pytest offers it nowhere else
 
 __all__ = ["pytest_addoption", "run_in_processes"]
 
@@ -121,7 +122,7 @@ def _run_share(session: pytest.Session, items: Iterator[pytest.Item], connection
     """Run tests in a forked process as pytest's own loop does; the process ends as pytest does, but says nothing."""
     plugins = session.config.pluginmanager
     plugins.unregister(name="terminalreporter")
-    plugins.register(_Sender(session.config, connection))
+    plugins.register(_Sender(session.config, connection), name="terminalreporter")  # some ask for one by its name
     capture: Any = plugins.getplugin("capturemanager")
     capture.stop_global_capturing()  # its files are those of all processes
     capture.start_global_capturing()
@@ -135,11 +136,18 @@ def _run_share(session: pytest.Session, items: Iterator[pytest.Item], connection
 
 
 class _Sender:
-    """Sends what a forked process reports: the name of a test when it begins, its reports when it is over."""
+    """Sends what a forked process reports: the name of a test when it begins, its reports when it is over.
+
+    What others write on pytest's terminal, such as the stacks of threads when a test takes too long, is captured.
+    """
 
     def __init__(self, config: pytest.Config, connection: Connection) -> None:
         self._config, self._connection = config, connection
         self._reports: list[object] = []
+
+    @property
+    def _tw(self) -> TerminalWriter:  # so does pytest's own reporter call it
+        return TerminalWriter(sys.stderr)
 
     def pytest_runtest_logstart(self, nodeid: str, location: Location) -> None:
         self._connection.send((nodeid, location))

@@ -26,8 +26,6 @@ def postgres_schema() -> Iterator[str]:
     """Return the URL of a schema of PostgreSQL's, which is dropped afterwards."""
     import psycopg
 
-    from hocket._databases.postgres import close_pools
-
     need_server("PostgreSQL", 5432)
     schema = f"hocket_test_{uuid4().hex}"
     with psycopg.connect(POSTGRES, autocommit=True) as connection:
@@ -35,7 +33,6 @@ def postgres_schema() -> Iterator[str]:
         try:
             yield f"{POSTGRES}?options=-csearch_path%3D{schema}"
         finally:
-            close_pools()  # else each test would leave some open, of the hundred that the server has
             connection.execute(f"DROP SCHEMA {schema} CASCADE".encode())
 
 

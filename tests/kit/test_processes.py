@@ -1,4 +1,4 @@
-"""The processes that run the tests: what becomes of one that says nothing any more."""
+"""The processes that run the tests: what becomes of one that says nothing any more, and of a test that takes too long."""
 
 from pathlib import Path
 
@@ -14,6 +14,17 @@ def test_hangs():
     lock = threading.Lock()
     lock.acquire()
     lock.acquire()
+"""
+
+SLOW = """
+import threading
+import pytest
+
+@pytest.mark.timeout(1)
+def test_is_slow():
+    other = threading.Thread(target=threading.Event().wait, name="the other", daemon=True)
+    other.start()
+    other.join()
 """
 
 CONFTEST = """
@@ -37,3 +48,15 @@ def test_a_process_that_is_silent_is_ended_and_its_test_fails(
     result = pytester.runpytest_subprocess("--processes", "2")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*silent for 3 s*", "*in test_hangs*", "FAILED *::test_hangs*"])
+
+
+def test_a_test_that_takes_too_long_says_so_and_where_its_threads_stood(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    """As it does without processes."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(SLOW)
+    result = pytester.runpytest_subprocess("--processes", "2")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *Timeout*", "*Stack of the other*", "FAILED *::test_is_slow*"])

@@ -108,10 +108,10 @@ class _Parent:
     Args:
         path: PYTHONPATH. What is on it decides what the programs find, so each has its own warmed process.
         imports: a module that few programs import, and these do; "": none.
-        parent: that it is forked from; None: it is a new interpreter.
+        parent: that it is forked from; None: it is a new interpreter, with neither.
     """
 
-    def __init__(self, path: str, imports: str = "", parent: "_Parent | None" = None) -> None:
+    def __init__(self, path: str = "", imports: str = "", parent: "_Parent | None" = None) -> None:
         self._socket, other = socket.socketpair()
         env = {name: value for name, value in os.environ.items() if not PRIVATE.search(name)}
         command = [sys.executable, "-P", "-m", "tests.kit.warmed", str(other.fileno())]
@@ -121,11 +121,12 @@ class _Parent:
                     command,
                     pass_fds=[other.fileno()],
                     stdin=subprocess.DEVNULL,
-                    env={**env, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), path)))},
+                    env={**env, "PYTHONPATH": str(ROOT)},
                 )
                 self._wait: Callable[[], object] = process.wait
             else:
-                self._wait = functools.partial(os.waitpid, parent.fork({"imports": imports}, [other.fileno()]), 0)
+                job = {"path": path, "imports": imports}
+                self._wait = functools.partial(os.waitpid, parent.fork(job, [other.fileno()]), 0)
         assert self._socket.recv(1), "the warmed process did not start; what it wrote says why"
         atexit.register(self.end)
 
@@ -155,8 +156,8 @@ _lock = threading.Lock()
 
 def _find_parent(path: str, imports: str) -> _Parent:
     with _lock:
-        if (path, "") not in _parents:
-            _parents[path, ""] = _Parent(path)
+        if ("", "") not in _parents:
+            _parents["", ""] = _Parent()
         if (path, imports) not in _parents:
-            _parents[path, imports] = _Parent(path, imports, _parents[path, ""])
+            _parents[path, imports] = _Parent(path, imports, _parents["", ""])
     return _parents[path, imports]

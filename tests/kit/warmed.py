@@ -21,28 +21,19 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-PRELOADED = (
-    *("hocket.agents", "hocket.batch", "hocket.budgets", "hocket.caches.fleet", "hocket.chat_history", "hocket.http"),
-    *("hocket.indexing", "hocket.language_models", "hocket.ledger", "hocket.providers.openai", "hocket.rate_limiters"),
-    *(
-        "hocket.testing",
-        "hocket.tools",
-        "hocket.vectorstores",
-        "hocket.cli.agent",
-        "hocket.cli.ask",
-        "hocket.cli.batch",
-    ),
-    *(
-        "hocket.cli.cassette",
-        "hocket.cli.chat",
-        "hocket.cli.completion",
-        "hocket.cli.keys",
-        "hocket.cli.models",
-    ),
-    *("hocket.cli.serve", "hocket.cli.usage", "anyio._backends._asyncio", "anyio._backends._trio", "asyncio"),
-    *("concurrent.futures", "decimal", "multiprocessing.pool", "psycopg", "redis.asyncio", "rich.console", "sqlite3"),
-    *("ssl", "tests.kit.caches", "uuid"),
-)
+# Doors load their modules when these are asked for, so it is the modules that are named.
+PRELOADED = """
+anyio._backends._asyncio anyio._backends._trio asyncio concurrent.futures decimal encodings.idna genai_prices
+multiprocessing.pool psycopg pydantic.dataclasses redis.asyncio rich.console sqlite3 ssl tests.kit.caches uuid
+hocket.agents.agent hocket.agents.approval hocket.agents.builtin.calculator hocket.agents.create hocket.batch.provider
+hocket.batch.replay hocket.batch.run hocket.budgets hocket.caches.fleet hocket.chat_history hocket.cli.agent
+hocket.cli.ask hocket.cli.batch hocket.cli.batch_rows hocket.cli.cassette hocket.cli.chat hocket.cli.completion
+hocket.cli.keys hocket.cli.markdown hocket.cli.models hocket.cli.serve hocket.cli.usage hocket.evaluation.run hocket.http
+hocket.http.asyncio_wire hocket.indexing hocket.language_models.simple hocket.ledger.sqlite hocket.messages.html
+hocket.output_parsers.openai_tools hocket.output_parsers.xml hocket.profiles.tables hocket.providers.openai.batches
+hocket.providers.openai.chat_model hocket.rate_limiters hocket.runnables.proxy hocket.testing hocket.tools.calculator
+hocket.vectorstores
+""".split()  # noqa: SIM905  # one a line they would be as long as the rest of this file
 
 
 def main() -> None:
@@ -54,10 +45,14 @@ def main() -> None:
         importlib.import_module(name)
     _run_once()
     job, streams = _fork_for(int(sys.argv[1]), own)
-    if "imports" in job:  # a warmed process, too, for programs that import more
-        sys.path[:0] = own
-        importlib.import_module(job["imports"])
-        job, streams = _fork_for(streams[0], own)
+    if "imports" in job:  # a warmed process, too, for programs that find or import more
+        added = [*filter(None, job["path"].split(os.pathsep)), *own]
+        sys.path[:0] = added
+        registry = importlib.import_module("hocket.language_models.registry")
+        vars(registry)["_installed"] = dict(registry._find_entry_points())  # what it has read when it was imported
+        if job["imports"]:
+            importlib.import_module(job["imports"])
+        job, streams = _fork_for(streams[0], added)
     warnings.filters[:] = filters
     _become(job, streams)
     _leave(_execute(job["arguments"]))
@@ -77,10 +72,12 @@ def _fork_for(connection: int, own: list[str]) -> tuple[dict[str, Any], list[int
 
 
 def _run_once() -> None:
-    """Make the run of a model that imports what a run imports."""
+    """Make the run that imports what runs import, and have pydantic build the model that most programs make."""
     from hocket.cli import main
+    from hocket.providers.openai import ChatOpenAI
 
     os.environ["HOCKET_TALKS"] = os.environ["HOCKET_HISTORY"] = ""
+    ChatOpenAI(model="none", api_key="none")
     stdout = sys.stdout
     with open(os.devnull, "w") as sys.stdout:
         assert main(["-m", "fake:yes", "hi"]) == 0

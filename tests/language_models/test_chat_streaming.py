@@ -14,7 +14,9 @@ from hocket import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
+    ChatGeneration,
     ChatGenerationChunk,
+    ChatResult,
     Collector,
     InMemoryCache,
     ScriptedChatModel,
@@ -383,3 +385,20 @@ async def test_a_simple_model_streams_in_one_piece() -> None:
 
     (piece,) = [piece async for piece in Echo().astream("hi")]
     assert (piece.content, piece.chunk_position) == ("hi", "last")
+
+
+@pytest.mark.parametrize("cache", [None, True], ids=["", "cached"])
+async def test_what_is_said_about_an_answer_is_in_its_only_chunk(cache: bool | None) -> None:
+    """As in the message of `ainvoke`: what the hook says beside it, such as that it was cut."""
+    said = ChatGeneration(
+        message=AIMessage("x", response_metadata={"own": 1}), generation_info={"finish_reason": "length"}
+    )
+    result = ChatResult(generations=[said], llm_output={"model_name": "m", "own": 0})
+    model: Any = hook_model(result, "agenerate", cache=InMemoryCache() if cache else None)
+    facts = {"model_name": "m", "finish_reason": "length", "own": 1}
+    stream = model.astream("q")
+    assert [chunk.response_metadata async for chunk in stream] == [facts]
+    assert stream.message.response_metadata == facts
+    again = {**facts, "cache_hit": True} if cache else facts
+    assert (await model.ainvoke("q")).response_metadata == again
+    assert [chunk.response_metadata async for chunk in model.astream("q")] == [again]

@@ -18,8 +18,6 @@ from hocket.http.exchange import send
 from hocket.http.request import HTTPRequest, json_request
 from tests.live.mocks import aimock, llmock, start
 
-pytestmark = pytest.mark.timeout(300)  # the servers may have to be installed
-
 SAID = "Blue scatters most, so the sky is blue."
 THOUGHT = "Rayleigh, of course."
 ARGUMENTS = [{"city": "Oslo"}, {"city": "Rome"}]

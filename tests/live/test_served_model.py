@@ -3,27 +3,26 @@
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.kit import warm
 from tests.kit.amount import RUNS_ALL
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
 ADDRESS = "http://127.0.0.1:8000"
 
-pytestmark = [pytest.mark.usefixtures("embedded_model"), pytest.mark.timeout(300)]  # a busy machine answers slowly
+pytestmark = pytest.mark.usefixtures("embedded_model")
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """The address that the command of the page serves at; the port is a free one."""
     (command,) = re.findall(r"^hocket (serve local)$", PAGE, re.MULTILINE)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hocket", *command.split(), "--port", "0"], stderr=subprocess.PIPE, text=True
-    )
+    command = ("-m", "hocket", *command.split(), "--port", "0")
+    process = warm.Program(*command, imports="uvicorn", stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         (found,) = re.findall(r"(http://\S+)/v1", process.stderr.readline())

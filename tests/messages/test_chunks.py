@@ -138,6 +138,20 @@ def test_looking_at_a_sum_changes_nothing(chunks: list[AIMessageChunk], data: st
     assert so_far == collected(chunks).chunk() == collector.chunk()
 
 
+@pytest.mark.parametrize("last_id", [None, "x"])
+def test_a_look_between_the_pieces_of_a_later_name(last_id: str | None) -> None:
+    """Calls of one index without ids, names in pieces: the second name must not grow to that of the first."""
+    pieces = [("fg", " ", None), ("f", "", None), ("g", "", None), (None, "", last_id)]
+    chunks = [
+        AIMessageChunk("", tool_call_chunks=[fragment(name, args, id=id_, index=0)]) for name, args, id_ in pieces
+    ]
+    so_far = chunks[0]
+    for chunk in chunks[1:]:
+        repr(so_far)
+        so_far += chunk
+    assert so_far == collected(chunks).chunk()
+
+
 @given(STREAM, STREAM)
 def test_sums_of_sums_are_sums(left: list[AIMessageChunk], right: list[AIMessageChunk]) -> None:
     """However the additions are nested, as long as nobody has looked."""

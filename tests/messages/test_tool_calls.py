@@ -4,6 +4,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from hocket.errors import InvalidInput
+from hocket.messages import AIMessageChunk
 from hocket.messages.tool_calls import (
     InvalidToolCall,
     ToolCall,
@@ -147,3 +148,24 @@ def test_partial_arguments_are_completed() -> None:
     assert parse_tool_arguments('{"a": 1, "b": "hel', partial=True) == {"a": 1, "b": "hel"}
     with pytest.raises(InvalidInput, match="line 1 column"):
         parse_tool_arguments('{"a": 1, "b": "hel')
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('{"code": "a\nb"}', {"code": "a\nb"}),
+        ('{\n"code":\t"\t\\"\n\\\\",\r\n"b": 1}', {"code": '\t"\n\\', "b": 1}),
+    ],
+)
+def test_control_characters_in_strings_are_read(text: str, read: object) -> None:
+    """Models that write code as an argument leave line breaks as they are; LangChain reads them, too."""
+    assert parse_tool_arguments(text) == read
+    message = AIMessageChunk("", tool_call_chunks=[tool_call_chunk(name="run", args=text, id="1", index=0)])
+    assert message.tool_calls == [tool_call(name="run", args=read, id="1")]
+
+
+def test_control_characters_in_a_string_that_is_not_over() -> None:
+    """They are kept while it comes; outside of strings they are blanks, or an error."""
+    assert parse_tool_arguments('{"a":\n"x\ny', partial=True) == {"a": "x\ny"}
+    with pytest.raises(InvalidInput, match="not valid JSON"):
+        parse_tool_arguments('{"a": "x\ny", \x01}')

@@ -434,3 +434,19 @@ async def test_without_a_cache_nothing_is_shared() -> None:
         first.do.go_on.set()
         second.do.go_on.set()
     assert (len(first.requests), len(second.requests)) == (2, 2)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_model_that_asks_itself_its_own_question(stream: bool) -> None:
+    """It is asked anew, for it would wait for its own answer for ever."""
+    asked: list[str] = []
+
+    async def ask_again(call: HookCall) -> str:
+        asked.append(call.input)
+        return "in" if len(asked) > 1 else f"out of {(await model.ainvoke('q')).text}"
+
+    model: Any = hook_model(ask_again, "agenerate", cache=InMemoryCache())
+    with anyio.fail_after(10):
+        answer = "".join([chunk.text async for chunk in model.astream("q")]) if stream else await model.ainvoke("q")
+    assert (answer if stream else answer.text) == "out of in"
+    assert len(asked) == 2

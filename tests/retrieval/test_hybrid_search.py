@@ -30,7 +30,6 @@ async def measure_hits(pairs: list[tuple[str, str]]) -> dict[str, float]:
     return {name: count / len(pairs) for name, count in hits.items()}
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("read", "least"),
     [

@@ -10,7 +10,8 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
-from hocket._runtime.mode import ASYNC, BLOCKING, MAX_THREADS, Mode, drive, start_eagerly, thread_limiter
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive, start_eagerly
+from hocket._runtime.worker_threads import MAX_THREADS, thread_limiter
 from hocket.testing import VirtualClock
 
 setting = contextvars.ContextVar("setting", default="unset")

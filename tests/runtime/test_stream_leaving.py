@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from hocket._runtime.stream import Sink, Stream
+from hocket.errors import InvalidInput
 
 
 class Source:
@@ -286,3 +287,17 @@ async def test_a_finaliser_outlives_its_loop() -> None:
 
     await anyio.to_thread.run_sync(another_loop)
     assert source.ends == [False]
+
+
+async def test_a_stream_that_was_begun_on_another_loop() -> None:
+    """It is refused in words: a cancellation, as its end was there, would be taken for one of the reader's own."""
+    kept: list[Stream[int]] = []
+
+    async def begin() -> None:
+        kept.append(Stream(Source()))
+        await anext(kept[0])
+
+    await anyio.to_thread.run_sync(anyio.run, begin)
+    with pytest.raises(InvalidInput, match="another event loop"):
+        async for _ in kept[0]:  # what had come is there
+            pass

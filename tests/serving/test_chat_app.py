@@ -218,7 +218,7 @@ async def test_an_approval_goes_on(may_decide: Any) -> None:
     if may_decide:
         reply = await send(app, json=decided)
         assert (reply.status_code, reply.json()["error"]["code"], ran) == (403, "forbidden", [])
-        assert reply.json()["error"]["message"] == "this waits for somebody else's decision"
+        assert reply.json()["error"]["message"] == "this waits for another person's decision"
     told = read_events((await send(app, json=decided)).text)
     assert (texts(told), ran) == ("Done.", ["a"])
     again = await send(app, json=decided)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,8 +19,6 @@ from hocket.serving import openai_app
 from tests.kit import HookCall, hook_model, tool_model
 from tests.kit.browser import use_browser
 from tests.serving.conftest import KEY
-
-pytestmark = pytest.mark.timeout(180)
 
 SCRIPT = Path(__file__).with_name("console_browser.mjs")
 

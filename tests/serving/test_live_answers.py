@@ -364,7 +364,6 @@ async def wait_for_words(live: LiveAnswers, id: str) -> None:
 
 
 @pytest.mark.both_loops
-@pytest.mark.timeout(60)
 async def test_the_readers_of_a_process_that_is_killed_are_told(shared: tuple[str, str]) -> None:
     """Once, and all the same; the name is free again."""
     store, name = shared
@@ -392,7 +391,6 @@ async def test_the_readers_of_a_process_that_is_killed_are_told(shared: tuple[st
     assert texts(await read(await other.start("chat", script.stream()))) == ["again"]
 
 
-@pytest.mark.timeout(60)
 async def test_a_process_that_was_frozen_shows_nothing_more(shared: tuple[str, str]) -> None:
     """Beyond its lease another answer may have begun; its own reader is told what all were told."""
     store, name = shared
@@ -407,7 +405,6 @@ async def test_a_process_that_was_frozen_shows_nothing_more(shared: tuple[str, s
         assert shown == told == await read(await live.follow("chat"))
 
 
-@pytest.mark.timeout(60)
 async def test_a_stop_of_an_answer_whose_process_is_gone_returns(shared: tuple[str, str]) -> None:
     store, name = shared
     live = LiveAnswers(store, name=name, lease=1)

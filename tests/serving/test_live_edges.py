@@ -106,7 +106,6 @@ class LateStore(StateStore):
         await self.store.do(mode, operations)
 
 
-@pytest.mark.timeout(30)
 async def test_a_late_stop_takes_no_newer_one_away(tmp_path: Path) -> None:
     """Two pages stop from two processes; the first one means an answer that has ended meanwhile."""
     store = f"sqlite:///{tmp_path / 'live.db'}"
@@ -217,7 +216,6 @@ async def test_a_reader_that_is_behind_catches_up_soon(open_live: Any, virtual_c
 
 
 @pytest.mark.both_loops
-@pytest.mark.timeout(30)
 async def test_a_process_with_a_slow_store_hears_of_a_stop(open_live: Any, virtual_clock: Any) -> None:
     """Also where answers are kept for a moment only."""
     memory, ends = MemoryStateStore(), anyio.Event()
@@ -457,7 +455,6 @@ def test_an_answer_ends_with_its_loop() -> None:
     assert b"event: end" in asyncio.run(begin_again())
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize("what", ["follow", "stop"])
 def test_the_next_loop_is_told_of_an_answer_that_ended_with_its_own(what: str, tmp_path: Path) -> None:
     """As in a notebook, or in tests; whoever followed or stopped it waited for ever."""

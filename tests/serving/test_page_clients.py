@@ -24,8 +24,6 @@ from tests.live.mocks import install
 from tests.serving.page_grammar import read_events
 from tests.serving.page_scenes import SCENES, call, collect, pay
 
-pytestmark = pytest.mark.timeout(300)  # the packages may have to be installed
-
 SCRIPT = Path(__file__).with_name("page_clients.mjs")
 PACKAGES = {"vercel": "ai@6.0.326", "ag-ui": "@ag-ui/client@1.0.0"}
 PROTOCOLS: Any = ["vercel", *leave_for_night("ag-ui")]

@@ -55,7 +55,7 @@ def test_the_error_says_which_request_and_why() -> None:
     with pytest.raises(
         AssertionError,
         match=r"keep 0\.\d{3} of what came before them, and 1 is the least: request 3 begins otherwise "
-        r"\(system: edited at character 0: 's+' -> 'It is 10:05'\), about \d+ tokens are read anew",
+        r"\(system: edited at character 0: 's+' -> 'It is 10:05'\), about \d+ tokens are read again",
     ):
         assert_prefix_stable(talk)
     with pytest.raises(AssertionError, match=r"request 2 .*'10:05' -> '10:06' \(a clock\?\)"):

@@ -261,7 +261,7 @@ def test_injected_arguments_are_the_applications() -> None:
         return [question, user, call_id, shard]
 
     message = asked(call("ask", "7", question="q", user="root", call_id="0", shard=9))
-    with pytest.raises(InvalidInput, match=r"ask needs what is injected: pass injected=\{'user': \.\.\.\}"):
+    with pytest.raises(InvalidInput, match=r"ask needs injected arguments: pass injected=\{'user': \.\.\.\}"):
         run_tool_calls(message, [ask])
     assert ran == []
     (answer,) = run_tool_calls(message, [ask], injected={"user": "me", "other": 1})

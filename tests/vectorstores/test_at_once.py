@@ -29,4 +29,5 @@ def test_searches_at_once_cost_what_they_cost_one_after_another() -> None:
             return time.process_time() - began
 
     measure(1)  # what is loaded first
-    assert min(measure(SEARCHES) for _ in range(3)) < 4 * max(measure(1), 0.02)
+    bound = 4 * max(measure(1), 0.02)
+    assert any(measure(SEARCHES) < bound for _ in range(3))

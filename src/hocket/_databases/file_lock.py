@@ -148,7 +148,7 @@ class FileLock:
         return False
 
     def _mode(self) -> int:
-        """Return who may open the lock's file: those who may open what it is on."""
+        """Return who may open the lock's file: the same as for its target."""
         try:
             return stat.S_IMODE(os.stat(self._target).st_mode)
         except FileNotFoundError:

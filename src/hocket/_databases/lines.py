@@ -33,6 +33,8 @@ def is_half(line: bytes, *beginnings: bytes) -> bool:
         line: the last one of a file; an empty one is such, too.
         beginnings: of the lines of this writer.
     """
+    if not line:  # nearly always
+        return True
     start = line.strip(b"\0 \t\r")
     if line.endswith(b"\n") or not any(start.startswith(one) or one.startswith(start) for one in beginnings):
         return False
@@ -43,20 +45,22 @@ def is_half(line: bytes, *beginnings: bytes) -> bool:
     return False
 
 
-def append_lines(file: int, data: bytes, *beginnings: bytes, sync: bool = False) -> None:
+def append_lines(file: int, data: bytes, *beginnings: bytes, tail: bytes | None = None, sync: bool = False) -> None:
     """Append whole lines, all or none.
 
     Args:
         file: open for reading and writing, and locked: nobody else writes.
         data: the lines, each with its end.
         beginnings: of the lines of this writer.
+        tail: what `read_tail` has returned since it was locked, if the caller has read it.
         sync: whether to wait until the disk has them.
 
     Raises:
         OSError: they cannot be written; the file is as it was, but for half a line.
     """
     end = os.fstat(file).st_size
-    tail = read_tail(file)
+    if tail is None:
+        tail = read_tail(file)
     if is_half(tail, *beginnings):
         end -= len(tail)
         tail = b""

@@ -2,7 +2,7 @@
 
 To look again and again is the same for every store, works behind poolers and proxies, and loses nothing where a connection
 breaks. Ten times a second is soon enough for a reader of news, and one trip however many they are. Who is behind, and finds
-as many rows as there may be, asks for more at once: a look for those who have just come follows soon.
+as many rows as there may be, asks for more at once: a look for new readers follows soon.
 """
 
 import math
@@ -18,7 +18,7 @@ from hocket._runtime.mode import ASYNC
 __all__ = ["LogFollower"]
 
 PATIENCE = 5.0
-"""Seconds for which a store may fail before those who wait are told."""
+"""Seconds for which a store may fail before waiting readers are told."""
 
 MOST_READS = 500
 """Logs that are read in one trip."""
@@ -30,7 +30,7 @@ EVERY = 0.1
 """Seconds between two looks for news."""
 
 SOON = 0.005
-"""Seconds until the look for those who were behind."""
+"""Seconds until the look for readers that were behind."""
 
 CHECK = 0.5
 """Seconds between two looks whether who writes a log lives."""
@@ -109,7 +109,7 @@ class LogFollower:
                         await self._store.do(ASYNC, [*owners, *(look.read for look in some)])
                     fails_since = None if looks else fails_since
                     checked_at = now if is_check else checked_at
-                except Exception as error:  # of whatever kind: those who wait have to be told
+                except Exception as error:  # of any kind: waiting readers must get it
                     is_check = False
                     fails_since = now if fails_since is None else fails_since
                     self._fail(looks, error, clock.current().now() - fails_since >= PATIENCE)

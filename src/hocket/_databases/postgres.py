@@ -43,11 +43,12 @@ __all__ = [
     "PostgresError",
     "QueryCanceled",
     "SyncPool",
-    "UndefinedFunction",
     "UndefinedTable",
     "check_postgres_url",
     "close_pools",
     "execute",
+    "execute_if_there",
+    "execute_or_create",
     "hold_connection",
     "is_postgres_unavailable",
     "postgres_server",
@@ -293,6 +294,25 @@ async def execute(client: PostgresClient, statement: str, *parameters: object) -
         return await maybe_await(cursor.fetchall()) if cursor.description else []
 
 
+async def execute_or_create(
+    client: PostgresClient, create: str, statement: str, *parameters: object
+) -> list[tuple[Any, ...]]:
+    """Run one statement, and return its rows. Where its tables and functions are missing, ``create`` makes them first."""
+    try:
+        return await execute(client, statement, *parameters)
+    except (UndefinedFunction, UndefinedTable):
+        await execute(client, create)
+        return await execute(client, statement, *parameters)
+
+
+async def execute_if_there(client: PostgresClient, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+    """Run one statement, and return its rows: none where its table is not there."""
+    try:
+        return await execute(client, statement, *parameters)
+    except UndefinedTable:
+        return []
+
+
 @asynccontextmanager
 async def hold_connection(client: PostgresClient) -> AsyncGenerator[Connection | AsyncConnection]:
     """Have one connection of a pool for as long as the context is open, over any number of statements."""
@@ -314,8 +334,9 @@ async def _borrow(client: PostgresClient) -> AsyncGenerator[Connection | AsyncCo
             yield connection
     elif client.autocommit:
         yield client
-    else:
-        async with _enter(_lock_of(client)), _enter(client.transaction()):
+    else:  # transactions of several tasks or threads on it would get into one another
+        lock = anyio.Lock() if isinstance(client, psycopg.AsyncConnection) else threading.Lock()
+        async with _enter(_locks.setdefault(client, lock)), _enter(client.transaction()):
             yield client
 
 
@@ -333,14 +354,6 @@ async def _enter(context: AbstractContextManager[S] | AbstractAsyncContextManage
 _locks: weakref.WeakKeyDictionary[
     Connection | AsyncConnection, AbstractContextManager[object] | AbstractAsyncContextManager[object]
 ] = weakref.WeakKeyDictionary()
-
-
-def _lock_of(
-    connection: Connection | AsyncConnection,
-) -> AbstractContextManager[object] | AbstractAsyncContextManager[object]:
-    """Return the lock of a connection: transactions of several tasks or threads on it would get into one another."""
-    is_async = isinstance(connection, psycopg.AsyncConnection)
-    return _locks.setdefault(connection, anyio.Lock() if is_async else threading.Lock())
 
 
 # -- URLs

@@ -84,10 +84,7 @@ class PostgresStateStore(StateStore):
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
         """Do operations, in a thread."""
-        if mode.is_async:
-            await self._server.acall(self._do_all, operations)
-        else:
-            self._server.call(self._do_all, operations)
+        await self._server.run(mode, self._do_all, operations)
 
     async def _do_all(self, client: PostgresClient, operations: Sequence[Operation]) -> None:
         try:

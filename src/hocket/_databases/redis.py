@@ -1,14 +1,16 @@
 """Connections to Redis."""
 
 import functools
+import hashlib
 import inspect
 import queue
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from pydantic import SecretStr
 
-from hocket._databases.server import DatabaseServer
+from hocket._databases.server import DatabaseServer, maybe_await
 from hocket._secrets import redact_url
 from hocket.errors import HocketError, InvalidInput, MissingDependency
 
@@ -23,7 +25,6 @@ except ImportError as error:
     raise MissingDependency("Redis needs a package; run `pip install 'hocket[redis]'`") from error
 
 __all__ = [
-    "NoScriptError",
     "RedisClient",
     "RedisError",
     "check_redis_url",
@@ -31,6 +32,7 @@ __all__ = [
     "connect_redis",
     "is_redis_unavailable",
     "redis_server",
+    "run_script",
 ]
 
 RedisClient: TypeAlias = redis.Redis | redis.asyncio.Redis
@@ -114,6 +116,22 @@ def redis_server(
         client=None if is_async else client,
         async_client=client if is_async else None,
     )
+
+
+async def run_script(client: RedisClient, script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
+    """Run a script by its hash, which is all that is sent if Redis knows it."""
+    running: Any  # redis-py types its arguments too narrowly, and its replies too widely
+    try:
+        running = client.evalsha(_hash(script), len(keys), *keys, *arguments)  # type: ignore[arg-type]
+        return await maybe_await(running)
+    except NoScriptError:
+        running = client.eval(script, len(keys), *keys, *arguments)  # type: ignore[arg-type]
+        return await maybe_await(running)
+
+
+@functools.cache
+def _hash(script: str) -> str:
+    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
 
 
 def _read_pool_size(url: str) -> int:

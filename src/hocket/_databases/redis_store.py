@@ -1,11 +1,8 @@
 """A store in Redis: a trip is one run of a script."""
 
-import hashlib
-from collections.abc import Awaitable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from hocket._databases.redis import NoScriptError, RedisClient, redis_server
-from hocket._databases.server import maybe_await
+from hocket._databases.redis import RedisClient, redis_server, run_script
 from hocket._databases.store import (
     AppendRows,
     ClaimLease,
@@ -27,7 +24,6 @@ from hocket.errors import StoreError, StoreUnavailable
 __all__ = ["RedisStateStore"]
 
 _SCRIPT = read_data_file("hocket._databases", "store.lua")
-_DIGEST = hashlib.sha1(_SCRIPT.encode(), usedforsecurity=False).hexdigest()
 
 
 class RedisStateStore(StateStore):
@@ -38,21 +34,12 @@ class RedisStateStore(StateStore):
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
         """Do operations, in a thread."""
-        if mode.is_async:
-            await self._server.acall(_do_all, operations)
-        else:
-            self._server.call(_do_all, operations)
+        await self._server.run(mode, _do_all, operations)
 
 
 async def _do_all(client: RedisClient, operations: Sequence[Operation]) -> None:
     arguments = [one for operation in operations for one in _write(operation)]
-    running: Awaitable[Any] | Any
-    try:
-        running = client.evalsha(_DIGEST, 0, *arguments)
-        results = await maybe_await(running)
-    except NoScriptError:
-        running = client.eval(_SCRIPT, 0, *arguments)
-        results = await maybe_await(running)
+    results = await run_script(client, _SCRIPT, (), arguments)
     for operation, result in zip(operations, results, strict=True):
         match operation:
             case ReadRows():

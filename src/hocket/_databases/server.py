@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from hocket._databases.clients import connection_limiter, shared_client
 from hocket._databases.urls import drop_secrets, find_url_secrets
-from hocket._runtime.mode import ASYNC, drive
+from hocket._runtime.mode import ASYNC, Mode, drive
 from hocket._secrets import Secret, redact
 from hocket.errors import DroppedStateWarning, HocketError
 
@@ -89,6 +89,14 @@ class DatabaseServer(Generic[Client]):
         finally:
             limiter.release()
 
+    async def run(
+        self, mode: Mode, operation: Callable[Concatenate[Client, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run an operation from code that serves both modes. See `call`."""
+        if mode.is_async:
+            return await self.acall(operation, *args, **kwargs)
+        return self.call(operation, *args, **kwargs)
+
     def sync_client(self) -> Client:
         """Return the sync client.
 
@@ -151,7 +159,7 @@ class DatabaseServer(Generic[Client]):
             dropped.append("password")
         if dropped:
             warnings.warn(
-                f"pickling {self.owner} leaves its {' and '.join(dropped)} behind; make it anew where it is loaded",
+                f"pickling {self.owner} leaves its {' and '.join(dropped)} behind; make it again after loading",
                 DroppedStateWarning,
                 stacklevel=2,
             )

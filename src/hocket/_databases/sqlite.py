@@ -7,13 +7,14 @@ look again, and take four times as long. A database is in WAL mode, so that the 
 do not wait for one another, and every commit is flushed to the disk, unless a store can do without.
 """
 
+import functools
 import os
 import sqlite3
 import threading
 import time
 import weakref
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +22,15 @@ from hocket._databases.own_files import open_private
 from hocket._runtime.fork import after_fork, before_fork, fork_barrier, leave_to_parent
 from hocket.errors import HocketError
 
-__all__ = ["SQLiteDatabase", "is_foreign", "shared_database", "snapshot", "switch_to_wal", "transaction"]
+__all__ = [
+    "LazyDatabase",
+    "SQLiteDatabase",
+    "is_foreign",
+    "shared_database",
+    "snapshot",
+    "switch_to_wal",
+    "transaction",
+]
 
 PATIENCE = 30.0
 """Seconds to wait for other writers."""
@@ -64,7 +73,7 @@ class SQLiteDatabase:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, without a connection."""
+        """Begin again, without a connection."""
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         self._closing: weakref.finalize[Any, Any] | None = None
@@ -257,6 +266,31 @@ def shared_database(
         if database is None:
             database = _databases[place, use] = SQLiteDatabase(place, patience, is_durable=is_durable)
         return database
+
+
+class LazyDatabase:
+    """`shared_database`, found at the first use: its place is looked up on the disk, which no event loop may wait for.
+
+    A pickle of it is one that was not used.
+    """
+
+    def __init__(self, path: str, use: str = "", patience: float | None = None, *, is_durable: bool = True) -> None:
+        self._find = functools.partial(shared_database, path, use, patience, is_durable=is_durable)
+        self._database: SQLiteDatabase | None = None
+
+    def open(self, schema: str, error_type: type[HocketError]) -> AbstractContextManager[sqlite3.Connection]:
+        """Have the connection alone; see `SQLiteDatabase.open`."""
+        if self._database is None:
+            self._database = self._find()
+        return self._database.open(schema, error_type)
+
+    def close(self) -> None:
+        """Close the connection; the next operation opens another."""
+        if self._database is not None:
+            self._database.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_database": None}
 
 
 @contextmanager

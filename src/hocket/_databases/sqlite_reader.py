@@ -38,7 +38,7 @@ SELECT tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 
 
 
 class SQLiteReader:
-    """A file, and what a query of it may cost. Each query opens it anew; before, nothing is opened.
+    """A file, and what a query of it may cost. Each query opens it again; before, nothing is opened.
 
     Args:
         url: ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; the file is never made.

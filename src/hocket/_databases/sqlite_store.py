@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
-from hocket._databases.sqlite import SQLiteDatabase, shared_database, snapshot, transaction
+from hocket._databases.sqlite import LazyDatabase, snapshot, transaction
 from hocket._databases.store import PURGE_EVERY, AppendRows, Operation, StateStore
 from hocket._databases.store_sql import (
     HAS_LEASE,
@@ -39,8 +39,7 @@ class SQLiteStateStore(StateStore):
     """Keeps everything in tables of a file, made if absent. The time is this machine's."""
 
     def __init__(self, path: str) -> None:
-        self._path = check_path(path, "path")
-        self._database: SQLiteDatabase | None = None  # the disk is not looked at in a loop
+        self._database = LazyDatabase(check_path(path, "path"), "a store", _PATIENCE, is_durable=False)
         self._purged_at = 0.0
 
     async def do(self, mode: Mode, operations: Sequence[Operation]) -> None:
@@ -53,8 +52,6 @@ class SQLiteStateStore(StateStore):
             raise StoreUnavailable(*error.args) from error.__cause__
 
     def _do_all(self, operations: Sequence[Operation]) -> None:
-        if self._database is None:
-            self._database = shared_database(self._path, "a store", _PATIENCE, is_durable=False)
         now = clock.current().time()
         is_reading = all(isinstance(operation, READING) for operation in operations)
         with (

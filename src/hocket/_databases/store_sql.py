@@ -64,7 +64,7 @@ STATEMENTS: Mapping[type, str] = {
 READING = (ReadRows, GetValue, GetOwner)
 
 MOST_PURGED = 20
-"""Logs that are deleted in one trip: each may have thousands of rows, and those who write wait."""
+"""Logs that are deleted in one trip: each may have thousands of rows, and writers wait."""
 
 OLD_LOGS = f"SELECT log FROM hocket_log WHERE ends_at <= :now ORDER BY ends_at, log LIMIT {MOST_PURGED}"
 

@@ -22,7 +22,7 @@ from hocket._pipeline.claim import Found, ask_in_turn
 from hocket._pipeline.hits import record_hit
 from hocket._pipeline.request import CallRequest
 from hocket._pipeline.row_wire import row_wire
-from hocket._pipeline.single_flight import get_or_create
+from hocket._pipeline.single_flight import get_or_create, is_inside
 from hocket._runtime.callers import warn_caller
 from hocket._runtime.journal import CallJournal, current_journal
 from hocket.caches import BaseCache
@@ -98,11 +98,12 @@ def with_cache(
                 "does not change the answer, keep it in a pydantic PrivateAttr or a field with Field(exclude=True)"
             )
         is_row = row_wire.get() is not None  # of a batch: its request, or its reply, is nobody else's
+        is_alone = is_row or (call.mode.is_async and is_inside(cache, key))  # else it would wait for itself
         lease = (
-            None if cause is not None or is_row or stored is Look.FAILED else cache.lease
+            None if cause is not None or is_alone or stored is Look.FAILED else cache.lease
         )  # one wait for a store that fails
         get = functools.partial(_get, cache, key, lease, call_next)
-        share = functools.partial(_share, cache, key) if call.mode.is_async and not is_row else _get_alone
+        share = functools.partial(_share, cache, key) if call.mode.is_async and not is_alone else _get_alone
         ask = functools.partial(share, hit_listeners, get)
         return await (ask(call) if run is None else run(call, ask))
 

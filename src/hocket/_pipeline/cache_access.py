@@ -25,7 +25,7 @@ FAILED: Final = Claim()
 
 
 class Look(Enum):
-    """What a look into a cache comes to where there is no answer."""
+    """The result of a cache lookup without an answer."""
 
     MISSED = "missed"
     FAILED = "failed"

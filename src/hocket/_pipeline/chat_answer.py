@@ -129,14 +129,16 @@ class ChatAnswer(AnswerKind[ChatResult, ChatGenerationChunk]):
         return copy_of(chunk)
 
     def make_chunks(self, result: ChatResult, sizes: Sequence[int]) -> list[ChatGenerationChunk]:
-        message = result.generations[0].message
+        answer = result.generations[0]
+        message, facts = answer.message, {**(result.llm_output or {}), **(answer.generation_info or {})} or None
         whole = as_chunk(message)
         if len(sizes) < 2:
-            return [ChatGenerationChunk(message=whole)]
+            return [ChatGenerationChunk(message=whole, generation_info=facts)]
         pieces = cut(message.content, sizes)
         rest = pieces.pop() if pieces and sizes[-1] else type(message.content)()  # the last one had a text, or had none
         last = rebuild(whole, {**whole.__dict__, "content": rest}, type(whole))
-        return [ChatGenerationChunk(message=chunk) for chunk in (*map(AIMessageChunk, pieces), last)]
+        texts = [ChatGenerationChunk(message=AIMessageChunk(piece)) for piece in pieces]
+        return [*texts, ChatGenerationChunk(message=last, generation_info=facts)]
 
     # -- results
 

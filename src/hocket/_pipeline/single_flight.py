@@ -6,6 +6,7 @@ up nobody. Shared requests belong to an event loop; equal calls on two loops are
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -18,11 +19,13 @@ from hocket._pipeline.runs import RelayedEvent
 from hocket._runtime.cancellation import refuse, wait_event, wait_shielded
 from hocket._runtime.detached import Detached, spawn
 
-__all__ = ["SharedRequest", "get_or_create"]
+__all__ = ["SharedRequest", "get_or_create", "is_inside"]
 
 Key = tuple[object, int, str, str]
 
 _requests: dict[Key, "SharedRequest"] = {}
+_outer: ContextVar[tuple["SharedRequest", ...]] = ContextVar("hocket_outer_requests", default=())
+"""Those that this code runs inside of."""
 
 
 class SharedRequest:
@@ -64,6 +67,7 @@ class SharedRequest:
         self._call = call
 
         async def run() -> None:
+            _outer.set((*_outer.get(), self))  # the task has a context of its own
             try:
                 if not self._is_abandoned:
                     self._result = await send(call)
@@ -157,10 +161,20 @@ class SharedRequest:
 
 def get_or_create(cache: object, key: tuple[str, str]) -> tuple[SharedRequest, bool]:
     """Return the request for this cache and key on the running loop, and whether it is new and must be started."""
-    token: EventLoopToken = current_token()
-    full_key = (token.native_token, id(cache), *key)
+    full_key = _complete(cache, key)
     request = _requests.get(full_key)
     if request is not None:
         return request, False
     request = _requests[full_key] = SharedRequest(full_key)
     return request, True
+
+
+def is_inside(cache: object, key: tuple[str, str]) -> bool:
+    """Whether this code runs inside of the request for this cache and key: a model that asks itself its own question."""
+    outer = _outer.get()
+    return bool(outer) and _requests.get(_complete(cache, key)) in outer
+
+
+def _complete(cache: object, key: tuple[str, str]) -> Key:
+    token: EventLoopToken = current_token()
+    return (token.native_token, id(cache), *key)

@@ -17,7 +17,7 @@ import anyio
 import anyio.lowlevel
 
 if TYPE_CHECKING:
-    import asyncio  # to import it costs those who use trio
+    import asyncio  # its import costs time on trio
 
 __all__ = [
     "current_task_id",
@@ -193,7 +193,7 @@ def hide_task(task: "asyncio.Task[None]") -> None:
     if task not in hidden_tasks and not task.done():
         hidden_tasks.add(task)
         task.add_done_callback(hidden_tasks.discard)
-        sys.modules["asyncio"]._unregister_task(task)  # documented for those who write tasks of their own ("Extending")
+        sys.modules["asyncio"]._unregister_task(task)  # documented for other implementations of tasks ("Extending")
 
 
 def running_asyncio_loop() -> Any:

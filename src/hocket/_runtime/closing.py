@@ -1,6 +1,5 @@
 """Objects that are closed at the end of a ``with`` or an ``async with`` block."""
 
-from types import TracebackType
 from typing import Protocol, Self
 
 __all__ = ["AsyncClosing", "Closing"]
@@ -22,9 +21,7 @@ class AsyncClosing:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self: _HasAclose, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self: _HasAclose, *exc: object) -> None:
         await self.aclose()
 
 
@@ -36,7 +33,5 @@ class Closing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self: _HasClose, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self: _HasClose, *exc: object) -> None:
         self.close()

@@ -16,7 +16,7 @@ def has_own_definition(cls: type, base: type, *names: str) -> bool:
     return any(getattr(cls, name) is not getattr(base, name) for name in names)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)  # a program may make classes without end
 def find_newest(cls: type, base: type, *names: str) -> frozenset[str]:
     """Return those of ``names`` that the most derived class with any of them defines; none: no class below ``base`` does.
 
@@ -32,7 +32,7 @@ def find_newest(cls: type, base: type, *names: str) -> frozenset[str]:
     return frozenset()
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)  # a program may make classes without end
 def has_parameter(cls: type, method: str, *names: str) -> bool:
     """Whether a method of a class has a parameter of one of these names."""
     found = getattr(cls, method, None)

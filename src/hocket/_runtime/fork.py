@@ -3,7 +3,7 @@
 A child has copies of its parent's objects and none of its threads: a lock may be held for ever, and a connection is the
 parent's, who goes on using it. So a module that keeps such things makes new ones in the child.
 
-What a library keeps for itself cannot be made anew. SQLite has a table of the files that this process has open, their locks
+What a library keeps for itself cannot be made again. SQLite has a table of the files that this process has open, their locks
 and shared memory: a child that finds a file in it could never write there again, or would read what is no longer so. So a
 fork waits for such work (`fork_barrier`), and then has closed what is open (`before_fork`); the next use opens it again.
 """

@@ -9,44 +9,27 @@ sleep) has a mode do it:
   just work, and no event loop is needed. Code that exists only as a coroutine runs on the loop of another thread.
 """
 
-import contextvars
 import functools
 import threading
 import types
-import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
-from anyio.lowlevel import EventLoopToken, current_token
+from anyio.lowlevel import current_token
 
 from hocket._runtime import clock
 from hocket._runtime.cancellation import only, run_shielded
 from hocket._runtime.portal import run_in_portal
+from hocket._runtime.worker_threads import lent_place, origin, thread_limiter
 
-__all__ = ["ASYNC", "BLOCKING", "MAX_THREADS", "Mode", "drive", "resume", "start_eagerly", "thread_limiter"]
-
-MAX_THREADS = 256  # per event loop
-
-_limiters: "weakref.WeakKeyDictionary[object, anyio.CapacityLimiter]" = weakref.WeakKeyDictionary()
-
-
-def thread_limiter(token: EventLoopToken) -> "anyio.CapacityLimiter":
-    """Return the limiter of hocket's worker threads on one event loop: its own, not anyio's default, which is shared."""
-    loop: object = token.native_token  # a `RunVar` would ask anew which loop this is, which takes a microsecond
-    limiter = _limiters.get(loop)
-    if limiter is None:
-        limiter = _limiters[loop] = anyio.CapacityLimiter(MAX_THREADS)
-    return limiter
-
+__all__ = ["ASYNC", "BLOCKING", "Mode", "drive", "resume", "start_eagerly"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 END_GRACE = 5.0  # seconds that the end of a cancelled run may take
-
-_origin: contextvars.ContextVar[EventLoopToken | None] = contextvars.ContextVar("hocket_origin", default=None)
 
 
 class Mode(Protocol):
@@ -70,8 +53,13 @@ class Mode(Protocol):
         """Run jobs that never raise an ``Exception``: at once where the mode allows it, else one after another."""
         ...
 
-    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
-        """Run ``job`` even when the caller has been cancelled, for `END_GRACE` seconds at most; whether it has ended."""
+    async def finish_within_grace(self, job: Awaitable[object], spent: float = 0.0) -> bool:
+        """Run ``job`` even when the caller has been cancelled; whether it has ended.
+
+        Args:
+            job: the work, for `END_GRACE` seconds at most.
+            spent: how many of them are over.
+        """
         ...
 
     async def run_shielded(self, job: Awaitable[None]) -> None:
@@ -90,7 +78,7 @@ class AsyncMode:
         returned: list[T] = []  # and not returned: trio takes a function that returns a coroutine for an async one
 
         def work() -> None:
-            _origin.set(token)  # the thread runs in a copy of the caller's context: nothing to reset
+            origin.set(token)  # the thread runs in a copy of the caller's context: nothing to reset
             returned.append(function(*args, **kwargs))
 
         await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=thread_limiter(token))
@@ -131,8 +119,8 @@ class AsyncMode:
         except BaseExceptionGroup as errors:
             raise only(errors) from None
 
-    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
-        with anyio.move_on_after(END_GRACE, shield=True) as scope:
+    async def finish_within_grace(self, job: Awaitable[object], spent: float = 0.0) -> bool:
+        with anyio.move_on_after(max(0.0, END_GRACE - spent), shield=True) as scope:
             await job
         return not scope.cancelled_caught
 
@@ -150,7 +138,7 @@ class BlockingMode:
     async def call_async(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function`` on the loop that this worker thread was sent from, else on hocket's kept loop."""
         main = functools.partial(function, *args, **kwargs)
-        token = _origin.get()
+        token = origin.get()
         if token is None:
             return run_in_portal(main)
         from anyio.from_thread import run
@@ -164,7 +152,7 @@ class BlockingMode:
         for job in jobs:
             await job()
 
-    async def finish_within_grace(self, job: Awaitable[object]) -> bool:
+    async def finish_within_grace(self, job: Awaitable[object], spent: float = 0.0) -> bool:
         await job
         return True
 
@@ -173,8 +161,9 @@ class BlockingMode:
 
 
 async def _run_on_own_loop(main: Callable[[], Awaitable[T]]) -> T:
-    _origin.set(None)  # this is that loop now: a sync verb called here must not wait for it (the context is a copy)
-    return await main()
+    with lent_place():
+        origin.set(None)  # this is that loop now: a sync verb called here must not wait for it (the context is a copy)
+        return await main()
 
 
 ASYNC = AsyncMode()

@@ -21,6 +21,7 @@ from hocket._runtime.callers import warn_caller
 from hocket._runtime.cancellation import is_in_trio, running_asyncio_loop
 from hocket._runtime.fork import after_fork, leave_to_parent
 from hocket._runtime.own_thread import start_thread
+from hocket._runtime.worker_threads import lent_place
 from hocket.errors import BlockingCallWarning, SyncInLoop
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def run_in_portal(main: Callable[[], Awaitable[T]]) -> T:
 
     async def boxed() -> None:
         try:
-            outcome.append((await main(), None, None))
+            with lent_place():
+                outcome.append((await main(), None, None))
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:

@@ -15,7 +15,7 @@ import functools
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 import anyio
 from anyio.lowlevel import current_token
@@ -25,26 +25,14 @@ from hocket._runtime.clock import Alarm
 from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.detached import Detached, call_soon, spawn
 from hocket._runtime.portal import is_here, run_in_portal
+from hocket._runtime.sinks import Sink
+from hocket.errors import InvalidInput
 
 __all__ = ["Left", "Producer", "Sink", "Stream", "SyncStream", "finish_streams"]
 
 T = TypeVar("T")
-T_contra = TypeVar("T_contra", contravariant=True)
 
 BOUND = 64
-
-
-class Sink(Protocol[T_contra]):
-    """Where a producer hands its items to."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left on its own account: the cancellation that follows is not a failure."""
-        ...
-
-    def put(self, item: T_contra) -> Awaitable[None] | None:
-        """Hand over one item. What is returned must be awaited, unless None: the consumer has to catch up first."""
-        ...
 
 
 Producer = Callable[[Sink[T]], Coroutine[Any, Any, None]]
@@ -123,9 +111,15 @@ class _Channel(Generic[T]):
         self.error, self.trace = error, error.__traceback__
 
     async def next(self) -> T:
-        """Wait for an item. Only called when the buffer is empty."""
+        """Wait for an item. Only called when the buffer is empty.
+
+        Raises:
+            InvalidInput: the stream was begun on another event loop.
+        """
         if self.task is None and not self.over:
             self.start()
+        if self.task is not None and self.task.token.native_token is not current_token().native_token:
+            raise InvalidInput("the stream was begun on another event loop; read it there, or begin a new one here")
         while not self.buffer:
             if self.over:
                 if self.error is not None:
@@ -144,7 +138,7 @@ class _Channel(Generic[T]):
         return self.buffer.popleft()
 
     async def wait(self, seconds: float | None) -> bool:
-        """Wait until `next` would not have to, for so many seconds at most; whether it came to that."""
+        """Wait until `next` would not have to, for so many seconds at most; whether that happened."""
         if self.buffer or self.over:
             return True
         if self.task is None:

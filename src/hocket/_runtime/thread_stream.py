@@ -6,6 +6,7 @@ a cancelled reader leaves at once and the thread ends at its next item.
 """
 
 import collections
+import functools
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
@@ -16,6 +17,7 @@ import anyio.lowlevel
 from hocket._runtime.cancellation import wait_event
 from hocket._runtime.detached import call_soon, spawn
 from hocket._runtime.mode import ASYNC
+from hocket._runtime.worker_threads import lend_place
 
 __all__ = ["from_thread"]
 
@@ -71,7 +73,9 @@ class _Bridge(Generic[T]):
         while len(self._buffer) >= BOUND and not self._left:
             self._room.clear()
             if len(self._buffer) >= BOUND and not self._left:
+                call_soon(self._token, functools.partial(lend_place, self._token))
                 self._room.wait()
+                call_soon(self._token, functools.partial(lend_place, self._token, -1))
         return self._left
 
     def _run(self) -> None:

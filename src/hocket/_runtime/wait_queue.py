@@ -70,7 +70,7 @@ class WaitQueue:
         _queues.add(self)
 
     def reset(self) -> None:
-        """Make the queue and its lock anew, as in a forked child."""
+        """Make the queue and its lock again, as in a forked child."""
         self._queue: collections.deque[Waiter] = collections.deque()
         self._lock = threading.RLock()  # a waiter of a dead loop gives up when it is collected, which may be in here
 

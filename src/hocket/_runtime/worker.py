@@ -77,7 +77,7 @@ class Worker:
         _workers.add(self)
 
     def reset(self) -> None:
-        """Begin anew, without a thread."""
+        """Begin again, without a thread."""
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None

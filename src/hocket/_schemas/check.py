@@ -57,10 +57,6 @@ Check = Callable[[JSON, JSON, Schema, str, _Work], Iterator[Line]]
 """Yields what is wrong with a value: of the value, a keyword's argument, its schema, the value's path, and the work."""
 
 
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_integer(value: JSON) -> bool:
     if isinstance(value, float):
         return value.is_integer()
@@ -73,7 +69,7 @@ _TYPES: Mapping[str, Callable[[JSON], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-    "number": _is_number,
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "integer": _is_integer,
 }
 

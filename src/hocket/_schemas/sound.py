@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from hocket._json import JSON
-from hocket._schemas.references import Schema, as_list, as_object
+from hocket._schemas.references import Schema, as_object
 from hocket.errors import HocketWarning, InvalidInput
 
 __all__ = ["IN_A_CIRCLE", "check_schema", "is_match"]
@@ -19,6 +19,8 @@ LEVELS = 128
 
 PATTERNS = 100
 """How many different patterns there may be: to read one takes up to 50 ms."""
+
+_LEAVES = (str, int, float, type(None))  # to ask for a mapping, or for a union, takes three times as long
 
 
 def check_schema(schema: Schema, *, warns: bool = True) -> None:
@@ -32,18 +34,24 @@ def check_schema(schema: Schema, *, warns: bool = True) -> None:
         InvalidInput: it is nested too deeply, or has too many patterns.
     """
     patterns = set[str]()
-    waiting: list[tuple[JSON | Schema, int]] = [(schema, 1)]
-    while waiting:
-        node, depth = waiting.pop()
+    level: list[JSON | Schema] = [schema]
+    depth = 0
+    while level:
+        depth += 1
         if depth > LEVELS:
             raise InvalidInput(
                 f"the schema is nested deeper than {LEVELS} levels: put its parts under $defs, once each"
             )
-        if isinstance(node, Mapping):
-            named = as_object(node.get("patternProperties"))
-            patterns |= {one for one in (node.get("pattern"), *named) if isinstance(one, str)}
-        below = node.values() if isinstance(node, Mapping) else as_list(node)
-        waiting += [(one, depth + 1) for one in below if isinstance(one, Mapping | list)]
+        below: list[JSON] = []
+        for node in level:
+            if isinstance(node, list):
+                below += node
+            elif isinstance(node, Mapping):
+                below += node.values()
+                if "pattern" in node or "patternProperties" in node:
+                    found = (node.get("pattern"), *as_object(node.get("patternProperties")))
+                    patterns |= {one for one in found if isinstance(one, str)}
+        level = [one for one in below if not isinstance(one, _LEAVES)]
     if len(patterns) > PATTERNS:
         raise InvalidInput(f"the schema has {len(patterns)} different patterns; {PATTERNS} are the most")
     if warns and (unread := sorted(one for one in patterns if _read(one) is None)):

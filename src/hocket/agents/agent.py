@@ -95,7 +95,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
 
     @property
     def idempotent_tools(self) -> frozenset[str]:
-        """The names of the tools whose calls may be made again where nobody saw their end."""
+        """The names of the tools whose calls may be made again where their end is unknown."""
         return frozenset(name for name, tool in self._plan.tools.items() if may_rerun(tool, Continue()))
 
     def read_output(self, written: object) -> Any:
@@ -128,7 +128,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
             options: see `RunOptions`; a name that is not known is refused.
 
         Raises:
-            InvalidInput: the input or the context is none of these, or says nothing; a tool needs what is not injected;
+            InvalidInput: the input or the context is none of these, or is empty; a tool needs what is not injected;
                 an option is not of its kind; or there is nothing to resume. Nothing was run.
             ContentFiltered: the model refuses, and says nothing, or ``response_format`` asks for an object.
             LimitReached: a limit was reached, and ``at_limit`` is "raise".
@@ -155,7 +155,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         With ``subagents`` the events of the agents among its tools are there, too, those further inside included: they
         have the ``agent``'s name and the ``path`` of calls that led to it.
 
-        Leaving the stream cancels the run; what was finished is stored, and of an answer under way the text that was read,
+        Leaving the stream cancels the run; finished steps are stored, and of an answer under way the text that was read,
         flagged ``"partial": True`` in its ``response_metadata``, and ``"closed": True``, which one that broke off has not.
         """
         return AgentStream(self._producer(input, config, options, subagents=subagents))
@@ -211,7 +211,7 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         """
         if self.may_pause:
             raise InvalidInput(
-                "an agent whose calls may wait for a person cannot be a tool: nobody could be asked while it runs; make it "
+                "an agent whose calls may wait for a person cannot be a tool: no person can be asked while it runs; make it "
                 "without interrupt_on, and name the tool in interrupt_on of the agent that has it"
             )
         name = name or self.name
@@ -289,7 +289,8 @@ class Agent(Runnable[AgentInput, AgentResult[Output]], Generic[Output]):
         name = self.get_name()
         call = bind_options(options, self.limits, name, sink if subagents else None)
         asked = coerce_question(input, call.history)
-        call = replace(call, context=self.check_context(call.context))
+        if (context := self.check_context(call.context)) is not call.context:
+            call = replace(call, context=context)
         plan = await self._plan.prepare(options, replaced)
         call.limits.check_tools(plan.tools)
         for one in self._plan.middleware:
@@ -371,7 +372,7 @@ def _make_agent_tool(
 if TYPE_CHECKING:
 
     class AgentBinding(RunnableBinding[AgentInput, AgentResult[Output]], Generic[Output]):
-        """What `Agent.bind` and `Agent.with_config` return, for type checkers: what it streams is the agent's."""
+        """What `Agent.bind` and `Agent.with_config` return, for type checkers: it streams the agent's events."""
 
         def astream(  # type: ignore[override]
             self, input: AgentInput, config: RunnableConfig | None = None, **kwargs: object

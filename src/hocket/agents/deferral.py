@@ -1,10 +1,10 @@
 """Tools that a model is shown when it has found them: a hundred of them at the price of five.
 
 The model gets one tool in their place, `find_tools`, whose description has their names. A find is a plain call with a plain
-result, which names the tools: the history is the only record, and whoever goes on with it offers them again in the same
+result, which names the tools: the history is the only record, and the next run with it offers them again in the same
 order. Where the provider keeps such tools out of the prompt itself, all of them are sent each time, marked, so that what
 is sent begins alike in each request. Elsewhere those that were found stand behind all others, since whatever changes
-before a conversation has the provider read all of it anew.
+before a conversation has the provider read all of it again.
 """
 
 from collections import Counter

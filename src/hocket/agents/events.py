@@ -4,7 +4,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
+from hocket._runtime.sinks import RelaySink, Sink
+from hocket._runtime.stream import Producer, Stream, SyncStream
 from hocket.agents.approval import DecisionKind
 from hocket.agents.result import AgentResult
 from hocket.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall, ToolMessage
@@ -172,18 +173,13 @@ AgentEvent: TypeAlias = (
 """Something that happens in a run; ``kind`` says what, to type checkers, too. A field of another kind is None."""
 
 
-class SubagentEvents:
+class SubagentEvents(RelaySink[AgentEvent]):
     """Takes the events of a run inside a run, and hands them to the sink outside, with the agent and the call of it."""
 
     def __init__(self, sink: Sink[AgentEvent], agent: str, call_id: str) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self._agent = agent
         self._call_id = call_id
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer of the events has left."""
-        return self._sink.closed
 
     def put(self, item: AgentEvent) -> Awaitable[None] | None:
         """Hand an event on; one of a run still further inside keeps its agent."""

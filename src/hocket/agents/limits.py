@@ -1,4 +1,4 @@
-"""How much one run of an agent may use, what it has used, and whether it goes round in circles.
+"""Limits of one run of an agent: what it may use and has used, and whether it repeats itself.
 
 A circle is the same calls, with the same results, one after another. Other results are polling, which is no circle.
 Arguments are compared as JSON, so that their order does not matter, nor does the order of the calls in a message. A
@@ -15,7 +15,6 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from types import TracebackType
 from typing import Any, Final, Literal
 
 from hocket._runtime.callers import warn_caller
@@ -62,7 +61,7 @@ class AgentLimits:
 
     Args:
         model_calls: calls of the model, those before a pause included.
-        tool_calls: calls of tools; those beyond are not run, and the model is told.
+        tool_calls: calls of tools; those beyond are not run, and the model gets an error.
         tokens: that the run uses: what was reported so far, an estimate of what is about to be sent, and the answer's
             ``max_tokens``, if the model has one set, come to no more.
         seconds: of the whole run, the wait for another run of the conversation included.
@@ -70,8 +69,8 @@ class AgentLimits:
         per_tool_seconds: the same by the tool's name; goes before the tool's own.
         result_chars: characters of a result; a longer one is cut.
         unreadable_chars: characters of a reply that could not be read, as the model is shown it again; a longer one is cut.
-        repeats: times that the model may make the same calls, with the same results, one after another: then it is told;
-            two times later the run ends. As many empty replies in a row end it, too: the model was told after each.
+        repeats: times that the model may make the same calls, with the same results, one after another: then it is warned;
+            two times later the run ends. As many empty replies in a row end it, too: the model gets an error after each.
         max_concurrency: calls of one message that run at once.
 
     Raises:
@@ -143,7 +142,7 @@ class RunUsage(UsageMetadataCallbackHandler):
             self.unknown += not is_priced
 
     def add_reply(self, reply: AIMessage) -> None:
-        """Add the usage of a reply that no model has given: a function's, of which no handler hears."""
+        """Add the usage of a reply that no model has given: a function's, which has no event for handlers."""
         if not _is_priced(reply):
             self.unknown += 1
         elif reply.usage_metadata is not None and not reply.response_metadata.get("cache_hit"):
@@ -168,7 +167,7 @@ class RunUsage(UsageMetadataCallbackHandler):
 
 
 def find_usages(config: RunnableConfig) -> list[RunUsage]:
-    """Return those that hear of what happens with a config: of the run that it is for, and of the runs around that."""
+    """Return the handlers of a config: of the run that it is for, and of the runs around that."""
     callbacks = config.get("callbacks")
     handlers = callbacks.handlers if isinstance(callbacks, BaseCallbackManager) else callbacks or ()
     return [one for one in handlers if isinstance(one, RunUsage)]
@@ -257,9 +256,7 @@ class NestedRunGuard:
         self._is_running = True
         _innermost.set(self)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._is_running = False  # for tasks that a tool has left behind, with a copy of the context
         _innermost.set(self._outer)
 
@@ -280,7 +277,7 @@ _NO_STEPS = (
 
 
 def warn_of_unread(config: Mapping[str, Any] | None, *, has_history: bool) -> None:
-    """Warn whoever called of a ``thread_id`` in place of a history, and of a ``recursion_limit``; but not inside of runs."""
+    """Warn the caller of a ``thread_id`` in place of a history, and of a ``recursion_limit``; but not inside of runs."""
     if not has_history and _read_thread(config) is not None and _read_thread(current_config.get()) is None:
         warn_caller(_NO_THREADS, HocketWarning)
     if type(config) is dict and "recursion_limit" in config:  # one that has gone through a run is that of functions

@@ -8,9 +8,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar, cast
 
-import anyio.lowlevel
-
-from hocket._runtime.clock import Alarm
+from hocket._runtime.clock import Alarm, Turns
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.stream import Sink
 from hocket.agents.approval import Continue, Resume
@@ -91,6 +89,8 @@ class AgentRun(Generic[Output]):
 
     async def execute(self, input: list[BaseMessage] | Resume) -> AgentResult[Output]:
         """Run to the end, or to the next pause. It raises as `Agent.ainvoke` says."""
+        if self._limits.seconds is None:
+            return await self._run_alone(input)
         with Alarm() as alarm:
             alarm.set(self._limits.seconds)
             return await self._run_alone(input)
@@ -120,10 +120,10 @@ class AgentRun(Generic[Output]):
         else:
             self._ask_question(input, state)
         self._progress.usage.earlier = state.tokens
+        turns = Turns()
         try:
             while result is None:
-                # where nothing waits, no limit on time and no other task had its turn
-                await anyio.lowlevel.checkpoint()
+                await turns.share()  # where nothing waits, no limit on time and no other task had its turn
                 result = await self._make_step()
         except BaseException as error:
             is_left = self._sink is not None and self._sink.closed
@@ -155,7 +155,7 @@ class AgentRun(Generic[Output]):
         if isinstance(resume, Continue) and (ended := await self._read_end(state)) is not None:
             return ended
         turn = resume_calls(self._plan, state, resume, self._progress.make_runtime)
-        if state.is_cut_off:  # its answer is asked for anew
+        if state.is_cut_off:  # its answer is asked for again
             self._context.pop()
         return None if turn is None else await self._run_turn(turn, state.open_calls)
 
@@ -263,7 +263,8 @@ class AgentRun(Generic[Output]):
     async def _add_answer(self, reply: AIMessage) -> None:
         self._context.append(reply)
         await self._record.add_answer(reply)
-        await deliver(self._sink, MessageEvent(step=self._progress.step, message=reply))
+        if self._sink is not None:
+            await deliver(self._sink, MessageEvent(step=self._progress.step, message=reply))
 
     # -- the calls of an answer
 

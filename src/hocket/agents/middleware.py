@@ -10,9 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from anyio import from_thread
-
-from hocket._runtime.mode import ASYNC
+from hocket._runtime.mode import ASYNC, BLOCKING, drive
 from hocket.errors import InvalidHook
 from hocket.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 from hocket.messages.content import FieldsView
@@ -49,12 +47,12 @@ class ModelRequest:
 
     Args:
         model: is asked.
-        messages: are sent: the system's text first, then what was said, as far as it fits.
+        messages: are sent: the system's text first, then the conversation, as far as it fits.
         tools: that the model may call, that of the typed answer included; those that the provider runs are dicts.
         tool_choice: as `BaseChatModel.bind_tools` takes it; None: the model's own choice.
         options: further arguments of the call, ``temperature`` for example.
         step: the number of the call in its run, from 1.
-        runtime: for whom the run is, and what it has used.
+        runtime: the context of the run, and its usage.
     """
 
     model: Runnable[Any, AIMessage]
@@ -79,7 +77,7 @@ class ToolCallRequest:
         tool: that is called, one that the agent does not have, too; None: the one that the call names. If there is none
             of that name, the handler tells the model so.
         step: the number of the model's call that asked for it, from 1.
-        runtime: for whom the run is, and what it has used.
+        runtime: the context of the run, and its usage.
         failures: what the tool has raised so far, the last one last: a handler adds what the result says in words.
     """
 
@@ -127,9 +125,9 @@ class AgentMiddleware:
     """Wraps an agent's calls. Subclass it, and define one or both hooks, each with ``def`` or ``async def``.
 
     A hook may look at the request, change it (``request.override(...)``), call ``handler`` once, several times or not at
-    all, and look at what it returns. What it raises ends the run if it wraps the model, and is told to the model if it
+    all, and look at what it returns. An exception ends the run if it wraps the model, and goes to the model if it
     wraps a tool; `StopRun` ends the run with its value in both. A model that a hook asks is inside the run: on its bill,
-    under its limits, heard by its handlers, with its metadata. One object serves all runs of its agent, at once.
+    under its limits, with its handlers and metadata. One object serves all runs of its agent, at once.
 
     Attributes:
         tools: that it brings to its agent.
@@ -162,7 +160,7 @@ class AgentMiddleware:
         """Refuse the tools of a run, by name, by raising `InvalidInput`: nothing was sent or stored yet."""
 
     def is_approval_needed(self, call: ToolCall, runtime: Runtime) -> bool:
-        """Whether a call waits for a person, as one of ``interrupt_on`` does. What it raises ends the run."""
+        """Whether a call waits for a person, as one of ``interrupt_on`` does. An exception ends the run."""
         return False
 
     def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
@@ -232,4 +230,4 @@ class _Wrapped(Generic[Request, Message]):
         return (self._hook(request, self._call_from_thread),)
 
     def _call_from_thread(self, request: Request) -> Message:
-        return from_thread.run(self._handler, request)
+        return drive(BLOCKING.call_async(self._handler, request))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, cast
 
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.agents.events import AgentEvent, Backlog, ChunkEvent
 from hocket.agents.limits import find_usages
 from hocket.agents.middleware import ModelRequest, OfferedTool
@@ -244,7 +244,7 @@ def _takes_tools(model: Runnable[Any, Any], tools: Sequence[OfferedTool]) -> boo
 _SAID = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls")
 
 
-class _ChunkSink:
+class _ChunkSink(RelaySink[AgentEvent]):
     """A sink that shows the pieces of an answer, as far as they are for the user, and puts them together.
 
     Attributes:
@@ -260,19 +260,14 @@ class _ChunkSink:
         *,
         holds: bool,
     ) -> None:
+        super().__init__(sink)
         self.shown: list[AIMessageChunk] = []
         self._held: list[AIMessageChunk] | None = [] if holds else None  # the pieces that are held back
-        self._sink = sink
         self._step = step
         self._filter = stream_filter
         self._call_ids = call_ids
         self._collector = Collector()
         self._whole: AIMessage | None = None
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer of the run's events has left."""
-        return self._sink.closed
 
     def put(self, item: AIMessage | str) -> Awaitable[None] | None:
         """Take a piece; of a runnable that does not stream, the whole answer."""

@@ -93,7 +93,7 @@ class Offload:
     async def read(self, id: str, start: int, find: str | None) -> str:
         """Return a part of a result, or the lines that have a text; see `read_result`. The model is told what it raises."""
         if id not in self._ids:
-            raise ToolException(f"the id {excerpt(id)} is unknown; ids stand in the notes of results that were cut")
+            raise ToolException(f"the id {excerpt(id)} is unknown; ids are in the notes of results that were cut")
         try:
             [whole] = await self._store.amget([id])
         except Exception as error:

@@ -41,7 +41,7 @@ M = TypeVar("M", bound=BaseMessage)
 class PIIMiddleware(AgentMiddleware):
     """Takes personal data out of what an agent's model is sent.
 
-    What is stored stays as it is, the same data are taken out anew at each call, and always in the same way. The system
+    What is stored stays as it is, the same data are taken out again at each call, and always in the same way. The system
     prompt is the application's, and is sent as it is. Put this last in ``middleware=``, so that it sees what the others add.
 
     Args:

@@ -102,7 +102,7 @@ STRATEGIES: Mapping[str, Callable[[str, str], str]] = {
 
 
 def replace_all(text: str, kinds: Mapping[str, Finder], write: Callable[[str, str], str]) -> str:
-    """Return a text with what is found in it written anew. Of finds that overlap the first is, and all of it goes."""
+    """Return a text with what is found in it written again. Of finds that overlap the first is, and all of it goes."""
     parts: list[str] = []
     done = 0
     for start, end, name in sorted((*found, name) for name, find in kinds.items() for found in find(text)):

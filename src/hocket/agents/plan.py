@@ -7,7 +7,6 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any, Literal, TypedDict, TypeVar, cast
 
 from hocket._runtime.mode import ASYNC
@@ -297,9 +296,7 @@ class Override:
     def __enter__(self) -> None:
         _overrides.set((*_overrides.get(), self))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         # No token: a fixture of a test may end in another context than it began in.
         _overrides.set(tuple(one for one in _overrides.get() if one is not self))
 

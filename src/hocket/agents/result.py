@@ -24,7 +24,7 @@ class AgentAction:
     Args:
         tool: the name of the tool.
         tool_input: its arguments, or a text if there is only one.
-        log: what the model said along with it.
+        log: the model's text with it.
         tool_call_id: of the call; empty where the model has no ids.
     """
 
@@ -52,7 +52,7 @@ class AgentStep(NamedTuple):
 
     Args:
         action: the call.
-        observation: the result, as the model was told it.
+        observation: the result, as the model got it.
     """
 
     action: AgentAction
@@ -65,15 +65,15 @@ def _no_usage() -> UsageMetadata:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentResult(Generic[Output]):
-    """What a run of an agent brings. LangChain's ``result["messages"]`` and ``result["structured_response"]`` work, too.
+    """The result of an agent's run. LangChain's ``result["messages"]`` and ``result["structured_response"]`` work, too.
 
     Attributes:
         output: the model's text, or the object that it made; what a tool with ``return_direct`` or a `StopRun` has; None:
             there is none.
         stop: why the run has ended.
-        new_messages: those of this call: the question, answers, results. A question that nobody answered, since a limit
+        new_messages: those of this call: the question, answers, results. An unanswered question, since a limit
             came first, is here, and not in the history.
-        past: what was said before.
+        past: the earlier messages.
         pending: calls that wait for a decision.
         usage: tokens of all models that were called since the call of the agent began, by tools and other agents too;
             answers out of a cache cost nothing. After `Resume` this is the part since then: what came before the pause
@@ -102,7 +102,7 @@ class AgentResult(Generic[Output]):
 
     @property
     def cached_share(self) -> float | None:
-        """How much of the run's input was read from providers' caches, from 0 to 1; None: no reply has told."""
+        """How much of the run's input was read from providers' caches, from 0 to 1; None: no reply reported it."""
         read = self.usage.get("input_token_details", {}).get("cache_read")
         return None if read is None else read / max(1, self.usage["input_tokens"])
 

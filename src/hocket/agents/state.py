@@ -86,7 +86,7 @@ def is_valid(call: ToolCall | InvalidToolCall) -> TypeGuard[ToolCall]:
 def read_pending_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     """Return the calls of a history that wait for a decision, as the agent that paused has left them.
 
-    For the page of whoever decides, in any process: it takes no agent, and no model is asked. ``Resume`` takes the ids.
+    For the page of the person who decides, in any process, without an agent or a model. ``Resume`` takes the ids.
 
     Args:
         messages: of the history.

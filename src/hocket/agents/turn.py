@@ -233,6 +233,8 @@ class TurnRunner:
                 await self._tell_end(turn, call, turn.results[call["id"] or ""], 0.0)
 
     async def _tell_end(self, turn: ToolTurn, call: Call, result: ToolMessage, seconds: float) -> None:
+        if self._sink is None:  # nobody wants the event
+            return
         decision = turn.decisions.get(call["id"] or "")
         event = ToolEndEvent(step=turn.step, call=call, result=result, seconds=seconds, decision=decision)
         await deliver(self._sink, event)
@@ -240,7 +242,8 @@ class TurnRunner:
     async def _run_call(self, turn: ToolTurn, call: Call) -> None:
         if self._tells_actions and is_valid(call):
             await self._run.tell("on_agent_action", make_action(call, turn.message))
-        await deliver(self._sink, ToolStartEvent(step=turn.step, call=call))
+        if self._sink is not None:
+            await deliver(self._sink, ToolStartEvent(step=turn.step, call=call))
         began = time.perf_counter()
         turn.started.add(call["id"] or "")
         result = await self._get_result(turn, call)

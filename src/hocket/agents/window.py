@@ -68,7 +68,7 @@ class ContextWindow:
         return self._tokens
 
     def forget(self) -> None:
-        """Count anew: there are other tools."""
+        """Count again: there are other tools."""
         self._tokens = None
 
     async def ask(self, context: list[BaseMessage], ask: Ask) -> tuple[AIMessage, list[BaseMessage]]:

@@ -18,11 +18,11 @@ class BatchBusy(HocketError, RuntimeError):
 
 
 class BatchExpired(HocketError, RuntimeError):
-    """The batches that a row was in ended, or were cancelled, before the provider came to it: the next run asks again."""
+    """The batches that a row was in ended, or were cancelled, before the provider ran it: the next run asks again."""
 
 
 class BatchFailed(HocketError, RuntimeError):
-    """The provider refused a batch as a whole, and came to none of its rows: the next run asks them."""
+    """The provider refused a batch as a whole, and ran none of its rows: the next run asks them."""
 
 
 class BatchFileFailed(HocketError, OSError):

@@ -34,7 +34,7 @@ LineData: TypeAlias = Fields
 """A line of the file, as data."""
 
 MismatchPolicy = Literal["raise", "redo"]
-"""What becomes of a file that was written for other rows: an error, or its rows are asked anew."""
+"""What becomes of a file that was written for other rows: an error, or its rows are asked again."""
 
 FORMAT = 1
 HEADER = "hocket_batch"

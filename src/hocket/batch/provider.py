@@ -112,7 +112,7 @@ class ProviderBatches:
                 await self._give_back_all(one for one, *_ in chunk.rows)
 
     def finish(self) -> None:
-        """Say in the report what is still under way."""
+        """Put the rows still under way into the report."""
         report = self._journal.report
         report.pending = self._journal.pending
         if report.pending and report.stopped is None:
@@ -325,7 +325,7 @@ class ProviderBatches:
                     await self._put(one)
                 else:
                     await self._fail(
-                        one, BatchExpired(f"{tries} batches ended before the provider came to this row; run it again")
+                        one, BatchExpired(f"{tries} batches ended before the provider ran this row; run it again")
                     )
         if self._has_all_rows:
             await self._submit_all()

@@ -1,4 +1,4 @@
-"""What the file of a bulk run says, for those who do not write it: what it has cost, and which batches are under way.
+"""The state in a bulk run's file, for its readers: the costs, and the batches under way.
 
 The file is read without its lock, so it may be written meanwhile.
 """

@@ -1,4 +1,4 @@
-"""What a bulk run says of itself: a row that is done with, how far it is, and what it came to."""
+"""The reports of a bulk run: a finished row, the progress, and the result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class BatchRow:
     Attributes:
         row: its place among the rows, from 0.
         id: the row's own; None: it has none.
-        output: what was answered: a text; data; or, with tool calls, a mapping of ``content`` and ``tool_calls``.
+        output: the answer: a text; data; or, with tool calls, a mapping of ``content`` and ``tool_calls``.
         error: ``{"type": …, "message": …}``; None: it succeeded.
         usage: tokens of all tries of this run. cost: in US dollars; None: no price is known.
         attempts: requests that were made for it.
@@ -44,7 +44,7 @@ RetryFailed: TypeAlias = bool | Callable[[BatchRow], bool]
 
 @dataclass
 class BatchReport:
-    """What a file holds, earlier runs included; while a run goes on, as far as it is.
+    """The content of a file, earlier runs included; during a run, the rows so far.
 
     Attributes:
         ok: rows that are answered.
@@ -52,7 +52,7 @@ class BatchReport:
         skipped: of these two, the rows that an earlier run had done with, and that were not asked for again.
         usage: tokens of all tries, in all runs, failed ones too.
         cost: in US dollars, of the same; where some tries have no price, of the others. None: no try has one.
-        unpriced: tries of models that nobody knows the price of. priced: those of others.
+        unpriced: attempts of models without a known price. priced: those of others.
         errors: how many rows this run has seen fail, by the class of the error.
         failures: the first ten of them; the file has all.
         unreadable: lines that could not be read, as of a file that was edited or damaged. They stay in it, and a row that
@@ -112,7 +112,7 @@ class BatchReport:
             self.failures.append(row)
 
     def add_usage(self, usage: UsageMetadata | None, cost: Decimal | None, attempts: int) -> None:
-        """Add what a try came to; None: it said nothing, or has no price. Without an attempt it has neither."""
+        """Add the cost of an attempt; None: not reported, or without a price. Without an attempt it has neither."""
         if usage is not None:
             self.usage = add_usage(self.usage, usage)
         if not attempts:

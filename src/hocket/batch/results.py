@@ -128,7 +128,7 @@ class ResultReader:
             _log.warning("a line of the results of the batch %s cannot be read", id)
             return None
         if key != self._entry.key or not self._entry.has(number):
-            _log.warning("the results of the batch %s have a row %s that is none of its own", id, custom_id)
+            _log.warning("the results of the batch %s have an unknown row %s", id, custom_id)
             return None
         if number not in self._left:  # it is there twice, or an earlier run has read it
             return None

@@ -80,7 +80,7 @@ class Batches(Protocol):
         ...
 
     def finish(self) -> None:
-        """Say in the report what is still under way."""
+        """Put the rows still under way into the report."""
         ...
 
 
@@ -117,7 +117,7 @@ class BatchRun(Generic[Row]):
         self.stopping: anyio.Event = anyio.Event()
 
     async def run(self, max_concurrency: int, batches: Batches | None = None) -> BatchReport:
-        """Do all rows, and return what the file holds; ``batches``: for those that are not asked live."""
+        """Do all rows, and return the content of the file; ``batches``: for rows that are not asked live."""
         try:
             async with anyio.create_task_group() as writing:
                 writing.start_soon(self._write_often)

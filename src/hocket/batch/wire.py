@@ -164,7 +164,7 @@ async def run_row(model: Runnable[Any, object], row: object, wire: "TakingWire |
     """Run a chain for a row, and return what it gives.
 
     Raises:
-        RequestTaken: it came to its request.
+        RequestTaken: it made its request.
         RowUnanswered: its reply is none that counts.
         Exception: what the chain raises; Unsupported: it makes other requests than was submitted.
     """
@@ -186,7 +186,7 @@ async def run_row(model: Runnable[Any, object], row: object, wire: "TakingWire |
 async def take_request(model: Runnable[Any, object], row: object) -> RequestTaken | None:
     """Run a chain up to the request of its model, and return that; handlers hear nothing of it.
 
-    None: it comes to no request, as where a cache has the answer.
+    None: it makes no request, as where a cache has the answer.
 
     Raises:
         Exception: what the chain raises before its request.

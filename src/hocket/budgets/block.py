@@ -4,7 +4,6 @@ from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
-from types import TracebackType
 
 from hocket._metering.ambient import add_source, sources
 from hocket.budgets.budget import Budget, Unpriced
@@ -91,9 +90,7 @@ class _Block(AbstractContextManager[Spent, None]):
         _inside.set((*_inside.get(), self._reserver))
         return Spent(self._reserver.budget)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         # No token: a block in a generator may end in another context than it began in, where there is nothing to undo.
         _inside.set(tuple(one for one in _inside.get() if one is not self._reserver))
 

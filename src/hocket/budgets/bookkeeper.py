@@ -121,7 +121,7 @@ class Bookkeeper:
         async def ask() -> InquiryResult:
             try:
                 if asking.is_given_up:
-                    raise BudgetStoreFailed("nobody waits for this answer any more")
+                    raise BudgetStoreFailed("no call waits for this answer any more")
                 return await self._ask(mode, owner, want, asking)
             finally:
                 asking.end()
@@ -195,7 +195,7 @@ class Bookkeeper:
         await self.book(mode, now, amounts)
         _log.log(
             logging.DEBUG if self._is_lost else logging.WARNING,
-            "the budget %r held nothing any more for the row %r of a batch: what it came to is booked now, even beyond the "
+            "the budget %r held nothing any more for the row %r of a batch: its cost is booked now, even beyond the "
             "limit; further such rows are told at the level DEBUG",
             self.name,
             hold.id,

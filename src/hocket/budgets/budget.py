@@ -67,9 +67,9 @@ class Budget:
         store: where accounts are kept: ``redis://…``, ``postgresql://…``, ``sqlite:///path``; None: in this object.
         name: of the budget in its store.
         unpriced: what becomes of a request that has no bound, since its model's price or the length of its answer is not
-            known: "raise" `Unpriceable`, or "ignore": what is not known counts as nothing until it is.
+            known: "raise" `Unpriceable`, or "ignore": an unknown cost counts as nothing until it is known.
         lease: seconds after which a reservation is charged whole, as that of a process that died; longer than any call. A
-            call that ends later all the same is booked as what it came to.
+            call that still ends later is booked with its real cost.
         timezone: whose days and months, by its name: "Europe/Berlin". What time it is the store says.
 
     Raises:
@@ -220,16 +220,16 @@ class BudgetReservation:
         return self._hold.amounts.tokens
 
     def settle(self, usd: Amount = 0, tokens: int = 0) -> bool:
-        """Book what the request came to. See `asettle`."""
+        """Book the real cost of the request. See `asettle`."""
         return drive(self._book(BLOCKING, _read_amounts(usd, tokens)))
 
     async def asettle(self, usd: Amount = 0, tokens: int = 0) -> bool:
-        """Book what the request came to, in the period in which it was reserved; more than was held is booked, too.
+        """Book the real cost of the request, in the period in which it was reserved; more than was held is booked, too.
 
         A caller that is cancelled meanwhile waits for the end of it.
 
         Returns:
-            whether it was booked: what was settled before stays as it is.
+            whether it was booked: a settled one does not change.
 
         Raises:
             BudgetStoreFailed: the store cannot be reached. It charges the whole reservation after the lease.

@@ -93,7 +93,7 @@ def explain_excess(budget: str, answer: InquiryResult, want: Amounts, period: Pe
     again = (
         ""
         if period.end is None
-        else f"; it begins anew at {datetime.fromtimestamp(period.end, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        else f"; it begins again at {datetime.fromtimestamp(period.end, UTC):%Y-%m-%d %H:%M:%S} UTC"
     )
     return BudgetExceeded(
         f"the budget {budget} is {shown[0]} {kind}, of which {shown[1]} are spent and {shown[2]} reserved by calls in "

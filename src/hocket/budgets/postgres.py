@@ -4,9 +4,7 @@ An inquiry is one function in the database, and so one round trip: it locks the 
 its steps. The functions' names have a number, which goes up with what they do: programs of several versions get along.
 """
 
-from typing import Any
-
-from hocket._databases.postgres import PostgresClient, UndefinedFunction, UndefinedTable, execute, postgres_server
+from hocket._databases.postgres import PostgresClient, execute_or_create, postgres_server
 from hocket._databases.server import DatabaseServer
 from hocket._runtime.data_files import read_data_file
 from hocket._runtime.mode import Mode
@@ -49,7 +47,8 @@ class PostgresAccounts:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
         (name, key, (period, start, end)), id, want, limit, is_new, lease, is_forced = inquiry
         account = name, key, period, start, end
-        row = await self._run(mode, _ASK, *account, id, *want, *limit, is_new, lease, KEPT, is_forced)
+        arguments = *account, id, *want, *limit, is_new, lease, KEPT, is_forced
+        (row,) = await self._server.run(mode, execute_or_create, _CREATE, _ASK, *arguments)
         granted, now, usd, tokens, is_replaced, old_usd, old_tokens, *sums = row
         if granted is None:
             return InquiryResult(False, now, is_other_period=True)
@@ -59,19 +58,5 @@ class PostgresAccounts:
 
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
-        (is_settled,) = await self._run(mode, _SETTLE, id, *amounts)
+        ((is_settled,),) = await self._server.run(mode, execute_or_create, _CREATE, _SETTLE, id, *amounts)
         return bool(is_settled)
-
-    async def _run(self, mode: Mode, statement: str, *parameters: object) -> tuple[Any, ...]:
-        if mode.is_async:
-            return await self._server.acall(_execute, statement, *parameters)
-        return self._server.call(_execute, statement, *parameters)
-
-
-async def _execute(client: PostgresClient, statement: str, *parameters: object) -> tuple[Any, ...]:
-    try:
-        (row,) = await execute(client, statement, *parameters)
-    except (UndefinedFunction, UndefinedTable):
-        await execute(client, _CREATE)
-        (row,) = await execute(client, statement, *parameters)
-    return row

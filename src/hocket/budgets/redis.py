@@ -4,13 +4,10 @@ Each step is one script, which Redis runs alone. The keys of a budget share a ha
 place. A failover of Redis may lose its last writes: for money that must not be exceeded in that case, use PostgreSQL.
 """
 
-import hashlib
-from collections.abc import Awaitable, Sequence
-from typing import Any
 from urllib.parse import quote
 
-from hocket._databases.redis import NoScriptError, RedisClient, redis_server
-from hocket._databases.server import DatabaseServer, maybe_await
+from hocket._databases.redis import RedisClient, redis_server, run_script
+from hocket._databases.server import DatabaseServer
 from hocket._runtime.data_files import read_data_file
 from hocket._runtime.mode import Mode
 from hocket._secrets import redact_url
@@ -52,7 +49,7 @@ class RedisAccounts:
             *(id, *want, *(_NONE if most is None else most for most in limit)),
             *(int(is_new), _milliseconds(lease), _milliseconds(KEPT), int(is_forced)),
         )
-        granted, now, *more = await self._run(mode, _ASK, (limit_key, *keys), arguments)
+        granted, now, *more = await self._server.run(mode, run_script, _ASK, (limit_key, *keys), arguments)
         if not more:
             return InquiryResult(False, int(now) / 1000, is_other_period=True)
         usd, tokens, old_usd, old_tokens, *sums = map(_read, more)
@@ -65,24 +62,7 @@ class RedisAccounts:
     async def settle(self, mode: Mode, account: Account, id: str, amounts: Amounts) -> bool:
         """Book what a reservation came to. See `hocket.budgets.account.AccountStore`."""
         _, *keys = _name_keys(account)
-        return bool(await self._run(mode, _SETTLE, keys, (id, *amounts)))
-
-    async def _run(self, mode: Mode, script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
-        if mode.is_async:
-            return await self._server.acall(_run_script, script, keys, arguments)
-        return self._server.call(_run_script, script, keys, arguments)
-
-
-async def _run_script(client: RedisClient, script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
-    """Run a script by its hash, which is all that is sent if Redis knows it."""
-    digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
-    running: Awaitable[object] | object
-    try:
-        running = client.evalsha(digest, len(keys), *keys, *arguments)  # type: ignore[arg-type]
-        return await maybe_await(running)
-    except NoScriptError:
-        running = client.eval(script, len(keys), *keys, *arguments)  # type: ignore[arg-type]
-        return await maybe_await(running)
+        return bool(await self._server.run(mode, run_script, _SETTLE, keys, (id, *amounts)))
 
 
 def _name_keys(account: Account) -> list[str]:

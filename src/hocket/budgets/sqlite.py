@@ -2,10 +2,9 @@
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
+from hocket._databases.sqlite import LazyDatabase, transaction
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
@@ -71,7 +70,7 @@ class SQLiteAccounts:
         if self.path == ":memory:":
             raise InvalidInput("an SQLite database in memory is no store that is shared: leave store=... out")
         self.owner: str = f"sqlite:///{self.path}"
-        self._database: SQLiteDatabase | None = None
+        self._database = LazyDatabase(self.path, "budgets")
 
     async def ask(self, mode: Mode, inquiry: Inquiry) -> InquiryResult:
         """Answer an inquiry. See `hocket.budgets.account.AccountStore`."""
@@ -82,16 +81,8 @@ class SQLiteAccounts:
         return await mode.call_sync(self._run, lambda connection: _settle(connection, id, amounts))
 
     def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._open() as connection, transaction(connection):
+        with self._database.open(_SCHEMA, StoreError) as connection, transaction(connection):
             return work(connection)
-
-    def _open(self) -> AbstractContextManager[sqlite3.Connection]:
-        if self._database is None:
-            self._database = shared_database(self.path, "budgets")
-        return self._database.open(_SCHEMA, StoreError)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_database": None}
 
 
 def _ask(connection: sqlite3.Connection, inquiry: Inquiry) -> InquiryResult:

@@ -21,19 +21,19 @@ RETURN_VAL_TYPE = Sequence[Generation]
 class Claim:
     """The right to ask the model for an answer, for which all others wait. This one is for a cache that knows no others.
 
-    It ends when the answer is stored, when it is released, or when nobody has renewed it for as long as its lease.
+    It ends when the answer is stored, when it is released, or when it was not renewed for as long as its lease.
     Subclasses define the sync methods; a store that is async by nature, the async ones too.
     """
 
     def renew(self) -> bool:
-        """Have the lease begin anew; whether the claim still stands."""
+        """Renew the lease; whether the claim is still valid."""
         return True
 
     def release(self) -> None:
-        """Give the claim up, so that somebody else may ask. One that does not stand any more is left as it is."""
+        """Give the claim up, so that another caller may ask. One that is not valid any more is left unchanged."""
 
     async def arenew(self) -> bool:
-        """Have the lease begin anew. By default `renew`, in a worker thread."""
+        """Renew the lease. By default `renew`, in a worker thread."""
         return await ASYNC.call_sync(self.renew)
 
     async def arelease(self) -> None:
@@ -45,7 +45,7 @@ class BaseCache(Twins, ABC):
     """Where answers are kept. Subclasses define the sync methods; a store that is async by nature, the async ones too.
 
     Attributes:
-        lease: seconds for which a claim stands unless it is renewed; None: nobody claims anything, and equal calls of
+        lease: seconds for which a claim is valid unless it is renewed; None: there are no claims, and equal calls of
             several processes that miss are a request each.
         is_shared: whether other processes look into it, too.
     """
@@ -66,13 +66,13 @@ class BaseCache(Twins, ABC):
         """Forget everything."""
 
     def claim(self, prompt: str, llm_string: str, lease: float) -> Claim | None:
-        """Claim the answer under this key, or return None: somebody else is asking for it.
+        """Claim the answer under this key, or return None: another caller is asking for it.
 
         By default it is always granted.
 
         Args:
             prompt, llm_string: the key.
-            lease: seconds for which the claim stands unless it is renewed.
+            lease: seconds for which the claim is valid unless it is renewed.
         """
         return Claim()
 

@@ -45,7 +45,7 @@ class AnswerStore(ABC):
     """A store of answers and claims. Times are its own, in seconds from now. Each operation raises `StoreError` if it fails.
 
     An operation is written once, as a coroutine: in the blocking mode it never suspends. One that was late is done again,
-    so that twice comes to the same as once.
+    so that twice is the same as once.
     """
 
     @property

@@ -16,8 +16,8 @@ from hocket._databases.postgres import (
     ConnectionPool,
     PostgresClient,
     SyncPool,
-    UndefinedTable,
-    execute,
+    execute_if_there,
+    execute_or_create,
     postgres_server,
 )
 from hocket._databases.postgres_patience import ImpatientPool
@@ -140,19 +140,12 @@ class _PostgresStore(ServerStore[PostgresClient]):
 
     async def _run(self, client: PostgresClient, statement: str, *parameters: object) -> _Rows:
         """Run a statement; without a table there is nothing to find or to change."""
-        try:
-            return await execute(client, statement.format(table=self._table), *parameters)
-        except UndefinedTable:
-            return []
+        return await execute_if_there(client, statement.format(table=self._table), *parameters)
 
     async def _run_in_table(self, client: PostgresClient, statement: str, *parameters: object) -> _Rows:
         """Run a statement, and make the tables first if they are not there."""
-        statement = statement.format(table=self._table)
-        try:
-            return await execute(client, statement, *parameters)
-        except UndefinedTable:
-            await execute(client, _CREATE.format(table=self._table))
-            return await execute(client, statement, *parameters)
+        create, statement = (text.format(table=self._table) for text in (_CREATE, statement))
+        return await execute_or_create(client, create, statement, *parameters)
 
 
 def _connect(url: str) -> ImpatientPool:

@@ -67,7 +67,7 @@ class ServerStore(AnswerStore, Generic[Client]):
             return await operation(client, *args, **kwargs)
 
         try:
-            return await self._server.acall(ask) if mode.is_async else self._server.call(ask)
+            return await self._server.run(mode, ask)
         except StoreUnavailable:
             self._failed_at = clock.current().now()
             raise

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
+from hocket._databases.sqlite import LazyDatabase, transaction
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
 from hocket._runtime.mode import Mode
@@ -115,8 +115,8 @@ class _SQLiteStore(AnswerStore):
     def __init__(self, path: str, max_bytes: int | None) -> None:
         self._path = path
         self._max_bytes = max_bytes
-        self._reader: SQLiteDatabase | None = None
-        self._writer: SQLiteDatabase | None = None
+        self._reader = LazyDatabase(path, "to read answers", fleet.PATIENCE, is_durable=False)
+        self._writer = LazyDatabase(path, "to write answers", fleet.PATIENCE, is_durable=False)
         self._reading = Worker("hocket cache")
         self._writing = Worker("hocket cache, writing")
         self._touched: dict[bytes, float] = {}
@@ -133,8 +133,6 @@ class _SQLiteStore(AnswerStore):
         return await self._run(mode, self._reading, job)
 
     def _read(self, key: bytes) -> bytes | None:
-        if self._reader is None:
-            self._reader = self._share("to read answers")
         now = clock.current().time()
         with self._reader.open(_SCHEMA, StoreError) as connection:
             row: tuple[object] | None = connection.execute(_READ, (key, now)).fetchone()
@@ -190,9 +188,8 @@ class _SQLiteStore(AnswerStore):
         await self._change(mode, _RELEASE, key, owner)
 
     def close(self) -> None:
-        for database in (self._reader, self._writer):
-            if database is not None:
-                database.close()
+        self._reader.close()
+        self._writer.close()
 
     # -- inside
 
@@ -202,8 +199,6 @@ class _SQLiteStore(AnswerStore):
 
     async def _write(self, mode: Mode, function: Callable[[sqlite3.Connection], T]) -> T:
         def write() -> T:
-            if self._writer is None:
-                self._writer = self._share("to write answers")
             with self._writer.open(_SCHEMA, StoreError) as connection:
                 return function(connection)
 
@@ -218,6 +213,3 @@ class _SQLiteStore(AnswerStore):
             if getattr(error.__cause__, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                 raise
             raise StoreUnavailable(*error.args) from error.__cause__
-
-    def _share(self, use: str) -> SQLiteDatabase:
-        return shared_database(self._path, use, fleet.PATIENCE, is_durable=False)

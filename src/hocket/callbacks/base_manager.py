@@ -106,7 +106,7 @@ class BaseCallbackManager:
             self.add_handler(handler, inherit=inherit)
 
     def set_handler(self, handler: BaseCallbackHandler, inherit: bool = True) -> None:
-        """Have this handler and no other."""
+        """Have only this handler."""
         self.set_handlers([handler], inherit=inherit)
 
     def add_tags(self, tags: list[str], inherit: bool = True) -> None:

@@ -1,14 +1,14 @@
 """The one way from an event to its handlers.
 
-Handlers of a run are told in order, one after another, each awaited: a handler sees start, tokens and end in the order
-in which they happened, and two handlers see them in the order in which they were given. What a handler raises stays
-here, unless it asked to be heard (``raise_error``).
+Handlers of a run are called in order, one after another, each awaited: a handler sees start, tokens and end in the order
+in which they happened, and two handlers see them in the order in which they were given. An exception of a handler stays
+here, unless it has ``raise_error``.
 
-A start and an end belong together, so each is told to all handlers or to none: one that is cancelled half way goes on to
+A start and an end belong together, so each goes to all handlers or to none: one that is cancelled half way goes on to
 the handlers behind the one that it struck. An end waits for each handler for a bounded time: a cancelled caller is kept
 waiting by its handlers, but not for ever.
 
-Sync handlers are told in worker threads. A thread cannot be stopped, so a caller who is cancelled, or interrupted, would
+Sync handlers are called in worker threads. A thread cannot be stopped, so a caller who is cancelled, or interrupted, would
 leave it behind: the end of the run would then be told while the handler is still at its start, or a thread that had not
 begun would never begin, and the handler hear of an end without a start. So the caller waits for it, for a bounded time.
 """
@@ -18,6 +18,7 @@ import functools
 import inspect
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from types import CoroutineType, FunctionType
 from typing import Any
@@ -212,8 +213,8 @@ def emit(
     caller must await the result, which tells the others; it is `NOTHING` if there are none.
 
     Raises, when it is awaited:
-        Exception: what a handler with ``raise_error`` raised, after the handlers behind it were told.
-        BaseException: the run was cancelled; in the middle of a start or an end, after the rest were told.
+        Exception: of a handler with ``raise_error``, after the handlers behind it were called.
+        BaseException: the run was cancelled; in the middle of a start or an end, after the rest were called.
     """
     for place, (_, tell, waits) in enumerate(heard):
         if waits:
@@ -327,12 +328,14 @@ async def tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: obje
     """Call ``call`` once, in a worker thread, whatever strikes the caller meanwhile. Returns and raises what it does."""
     waiting = [call]
     over = False
+    begun_at = 0.0
     left: Callable[[], None] | None = None
 
     def work() -> tuple[object]:
-        nonlocal over
+        nonlocal over, begun_at
+        begun_at = time.monotonic()
         try:
-            # In a box, since trio takes no coroutine out of a thread. Told once: whoever empties the list.
+            # In a box, since trio takes no coroutine out of a thread. Called once: by the one that empties the list.
             return (waiting.pop()(*args, **details) if waiting else None,)
         finally:
             over = True
@@ -353,10 +356,11 @@ async def tell_in_thread(mode: Mode, call: Callable[..., object], /, *args: obje
     except BaseException:
         if over:  # it is what the handler raised
             raise
-        await mode.run_shielded(_within_bounds(mode, rest()))
+        spent = time.monotonic() - begun_at if begun_at else 0.0  # one that had its time is not waited for again
+        await mode.run_shielded(_within_bounds(mode, rest(), spent))
         raise
     return outcome
 
 
-async def _within_bounds(mode: Mode, job: Awaitable[object]) -> None:
-    await mode.finish_within_grace(job)
+async def _within_bounds(mode: Mode, job: Awaitable[object], spent: float) -> None:
+    await mode.finish_within_grace(job, spent)

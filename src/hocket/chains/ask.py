@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 from typing import Any, cast
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage
 from hocket.messages.content import Fields
@@ -75,7 +75,7 @@ def _check_answer(answer: object) -> Answer:
     return answer
 
 
-class TextReader:
+class TextReader(RelaySink[str]):
     """A sink that keeps what a model or a chain says, and hands on its text.
 
     Args:
@@ -87,13 +87,8 @@ class TextReader:
     """
 
     def __init__(self, sink: Sink[str], *, cumulative: bool) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self.pieces: Accumulator[object] = Accumulator(cumulative=cumulative)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: object) -> Awaitable[None] | None:
         """Hand over the text of a piece."""
@@ -102,17 +97,12 @@ class TextReader:
         return self._sink.put(text) if text else None
 
 
-class SinkWatch:
+class SinkWatch(RelaySink[str]):
     """A sink that notices whether anything has come."""
 
     def __init__(self, sink: Sink[str]) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self.has_begun: bool = False
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: str) -> Awaitable[None] | None:
         """Hand over a piece."""

@@ -1,8 +1,9 @@
 """Where a chain puts those of its outputs that come piece by piece."""
 
+import functools
 from collections.abc import Awaitable, Mapping
 
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import MappingSink, Sink
 from hocket.messages.content import Fields
 from hocket.runnables.folding import AddableDict
 from hocket.runnables.stage import put_one
@@ -23,7 +24,11 @@ class Outlet:
 
     def get_sink(self, key: str) -> "Sink[str] | None":
         """Return what takes the text of one output, piece by piece; None if nobody reads along."""
-        return None if self.sink is None else _KeySink(self, self.sink, key)
+        return None if self.sink is None else MappingSink(self.sink, functools.partial(self._name_text, key))
+
+    def _name_text(self, key: str, text: str) -> Fields:
+        self.put_keys.add(key)
+        return AddableDict({key: text})
 
     def put_as(self, piece: Fields, names: Mapping[str, str]) -> Awaitable[None] | None:
         """Put what a piece of another chain's outputs has of ours.
@@ -43,22 +48,3 @@ class Outlet:
         rest = {key: value for key, value in outputs.items() if key not in self.put_keys}
         if self.sink is not None and rest:
             await put_one(self.sink, AddableDict(rest))
-
-
-class _KeySink:
-    """A sink for the text of one output."""
-
-    def __init__(self, outlet: Outlet, sink: Sink[Fields], key: str) -> None:
-        self._outlet = outlet
-        self._sink = sink
-        self._key = key
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
-
-    def put(self, item: str) -> Awaitable[None] | None:
-        """Hand over a piece."""
-        self._outlet.put_keys.add(self._key)
-        return self._sink.put(AddableDict({self._key: item}))

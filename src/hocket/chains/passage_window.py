@@ -56,7 +56,7 @@ class PassageWindow:
         if not chosen:
             raise ContextLengthExceeded(
                 f"none of the {len(passages)} pieces fits: the window has {self.limit:,} tokens for a question, "
-                f"{max(room, 0):,} of them beside the prompt, and the smallest piece has {min(sizes):,}; cut documents "
+                f"{max(room, 0):,} of them after the prompt, and the smallest piece has {min(sizes):,}; cut documents "
                 "smaller, or ask a model with a larger window"
             )
         return chosen

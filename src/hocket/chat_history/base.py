@@ -93,19 +93,19 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
         await self.aadd_messages([message])
 
     def add_user_message(self, message: HumanMessage | str) -> None:
-        """Append what a user said."""
+        """Append a user's message."""
         self.add_message(_human(message))
 
     async def aadd_user_message(self, message: HumanMessage | str) -> None:
-        """Append what a user said."""
+        """Append a user's message."""
         await self.aadd_message(_human(message))
 
     def add_ai_message(self, message: AIMessage | str) -> None:
-        """Append what a model said."""
+        """Append a model's message."""
         self.add_message(_ai(message))
 
     async def aadd_ai_message(self, message: AIMessage | str) -> None:
-        """Append what a model said."""
+        """Append a model's message."""
         await self.aadd_message(_ai(message))
 
     def clear(self) -> None:
@@ -129,7 +129,7 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
     def exclusive(self, timeout: float | None = None) -> AbstractAsyncContextManager[None, None]:
         """Have the conversation alone, for one run of an agent: ``async with history.exclusive(): ...``.
 
-        One block at a time is inside, whichever tasks, threads and event loops want to be: those of this process, and for
+        One block at a time is inside, over all tasks, threads and event loops: those of this process, and for
         hocket's stores in files and databases of all processes. The others wait, the first to come first within a
         process, and no process is passed over for long. A block ends as usual, or with its process: after ``kill -9`` the
         next one goes in.
@@ -141,7 +141,7 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
 
         Raises:
             InvalidInput: the timeout is not a number of at least 0. When it is entered: this task is inside already, and
-                would wait for itself. (A task that waits for another one, which wants to be inside, does so unnoticed.)
+                would wait for itself. (A task that waits for another one, which waits to be inside, is not detected.)
             HistoryBusy: when it is entered: it took longer.
             HistoryLockLost: when it is left: a server forgot that the conversation is ours, and the block was cancelled.
             HistoryError: when it is entered: the store cannot be used.
@@ -155,7 +155,7 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
         each history for itself. It is one read of this history and one turn of the other.
 
         Args:
-            into: the other history, of any store. It has to be empty, and nobody else may write to it meanwhile.
+            into: the other history, of any store. It has to be empty, without other writers meanwhile.
             at: how many messages are copied, as in ``messages[:at]``; or the id of the last one; None: all.
 
         Returns:
@@ -171,7 +171,7 @@ class BaseChatMessageHistory(Twins, AsyncClosing, Closing):
         return drive(_fork(BLOCKING, self, into, at))
 
     def close(self) -> None:
-        """Give back what the store holds open: files, connections. By default nothing; a later call opens it anew."""
+        """Give back what the store holds open: files, connections. By default nothing; a later call opens it again."""
 
     async def aclose(self) -> None:
         """Give back what the store holds open. By default `close`, in a worker thread."""

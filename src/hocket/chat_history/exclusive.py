@@ -120,7 +120,7 @@ class Exclusive(AbstractAsyncContextManager[None, None]):
         if self._is_lost and is_ended:
             raise HistoryLockLost(
                 f"{self._history!r:.200}: this run was stopped, since it no longer has the conversation to itself: the lock "
-                "was lost on the server, or could not be renewed in time. Read the history anew before you go on"
+                "was lost on the server, or could not be renewed in time. Read the history again before you go on"
             )
 
     # -- waiting

@@ -74,8 +74,8 @@ class FileChatMessageHistory(BaseChatMessageHistory):
         line = json.dumps(turn, ensure_ascii=self.ensure_ascii, separators=(",", ":")).encode() + b"\n"
         with self._open_locked(os.O_RDWR | os.O_CREAT) as file:
             is_new = not os.fstat(file).st_size
-            self._check_tail(read_tail(file))
-            append_lines(file, line, _BEGINNING, sync=True)
+            self._check_tail(tail := read_tail(file))
+            append_lines(file, line, _BEGINNING, tail=tail, sync=True)
             if is_new:
                 _sync_directory(self.file_path)
 

@@ -35,8 +35,8 @@ def open_history(url_or_path: str | os.PathLike[str], session_id: str | None = N
             the table is ``message_store``; ``sqlite:///relative/path`` or ``sqlite:////absolute/path``; else the path of a
             file of JSON lines, which holds one conversation, or, with a slash at its end, of a directory of such files, made
             with the first turn.
-        session_id: the conversation. PostgreSQL wants a UUID: any other name becomes a version 5 one. A file has none, a
-            directory may go without (its file is ``default.jsonl``); every database must be told, or all users of a
+        session_id: the conversation. PostgreSQL needs a UUID: any other name becomes a version 5 one. A file has none, a
+            directory may go without (its file is ``default.jsonl``); every database needs it, or all users of a
             program would share one conversation.
 
     Raises:

@@ -17,8 +17,9 @@ from hocket._databases.postgres import (
     ConnectionPool,
     PostgresClient,
     SyncPool,
-    UndefinedTable,
     execute,
+    execute_if_there,
+    execute_or_create,
     postgres_server,
 )
 from hocket._databases.postgres_lock import AdvisoryLock
@@ -143,12 +144,8 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
         return await self._select(client, _READ, self.session_id)
 
     async def _append(self, client: PostgresClient, records: Sequence[str]) -> None:
-        parameters = (self.session_id, self.session_id, list(records))
-        try:
-            await self._run(client, _APPEND, *parameters)
-        except UndefinedTable:
-            await self._run(client, _CREATE)
-            await self._run(client, _APPEND, *parameters)
+        create, append = (statement.format(table=self.table_name) for statement in (_CREATE, _APPEND))
+        await execute_or_create(client, create, append, self.session_id, self.session_id, list(records))
 
     async def _clear(self, client: PostgresClient) -> None:
         await self._select(client, _CLEAR, self.session_id)
@@ -163,13 +160,8 @@ class PostgresChatMessageHistory(ServerHistory[PostgresClient]):
 
     async def _select(self, client: PostgresClient, statement: str, *parameters: str) -> list[str]:
         """Return the only column of what a statement selects; nothing where there is no table."""
-        try:
-            return [value for (value,) in await self._run(client, statement, *parameters)]
-        except UndefinedTable:
-            return []
-
-    async def _run(self, client: PostgresClient, statement: str, *parameters: object) -> list[tuple[str, ...]]:
-        return await execute(client, statement.format(table=self.table_name), *parameters)
+        rows = await execute_if_there(client, statement.format(table=self.table_name), *parameters)
+        return [value for (value,) in rows]
 
 
 def _check_table(name: str) -> str:

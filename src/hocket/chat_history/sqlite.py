@@ -5,10 +5,9 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any
 
 from hocket._databases.file_lock import FileLock
-from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
+from hocket._databases.sqlite import LazyDatabase, transaction
 from hocket._databases.urls import check_path
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.exclusive import Exclusive
@@ -56,7 +55,7 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
         self.path: str = check_path(path, "path")
         if self.path == ":memory:":
             raise InvalidInput(f"path is {self.path!r}; it must be a file's (in memory: InMemoryChatMessageHistory)")
-        self._database: SQLiteDatabase | None = None
+        self._database = LazyDatabase(self.path)
 
     @property
     def messages(self) -> list[BaseMessage]:
@@ -98,16 +97,10 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
 
     def close(self) -> None:
         """Close the connection; the next operation opens another."""
-        if self._database is not None:
-            self._database.close()
+        self._database.close()
 
     def _open(self) -> AbstractContextManager[sqlite3.Connection]:
-        if self._database is None:
-            self._database = shared_database(self.path)
         return self._database.open(_SCHEMA, HistoryError)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_database": None}
 
     def __repr__(self) -> str:
         return f"SQLiteChatMessageHistory(session_id={self.session_id!r}, path={self.path!r})"

@@ -74,7 +74,7 @@ def join_messages(past: Sequence[BaseMessage], asked: Sequence[BaseMessage]) -> 
     messages = [*past, *asked]
     for problem in validate_history(messages):
         if problem.index >= len(past) and problem.code in _NO_ANSWERS:
-            raise InvalidInput(f"what is asked is no answer to the calls before: {problem.detail}")
+            raise InvalidInput(f"the new message is no answer to the open calls: {problem.detail}")
     return repair_history(messages)
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 from pydantic import ConfigDict, Field, SkipValidation
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.chat_history.base import BaseChatMessageHistory, read_messages
 from hocket.chat_history.turn import (
     add_missing_results,
@@ -221,17 +221,12 @@ class RunnableWithMessageHistory(RunnableWithRun[Any, Any], RunnableSerializable
         return [message_chunk_to_message(message) for message in coerce_messages(output, AIMessage, "the answer")]
 
 
-class _Recorder:
+class _Recorder(RelaySink[Any]):
     """A sink that keeps what goes through it."""
 
     def __init__(self, sink: Sink[Any], *, cumulative: bool) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self.pieces = Accumulator[Any](cumulative=cumulative)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: Any) -> Awaitable[None] | None:
         """Hand over a piece."""

@@ -109,9 +109,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _build_parser() -> OneLineParser:
     parser = OneLineParser(
         prog="hocket",
-        epilog="`hocket COMMAND --help` tells a command's options and exit codes.",
+        epilog="`hocket COMMAND --help` lists a command's options and exit codes.",
         usage="hocket [-h] [--version] COMMAND ...\n       hocket [options of chat] QUESTION",
-        description="The language-model layer for async Python services. A question is put to a model, as by `chat`.",
+        description="The language-model layer for async Python services. A question goes to a model, as with `chat`.",
     )
     parser.add_argument("--version", action="version", version=f"hocket {__version__}")
     parser.set_defaults(run=None, debug=False, parser=parser)

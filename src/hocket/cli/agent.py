@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELP", "configure", "load_named_tools", "run", "show_event"]
 
-HELP = "Have a model answer with the help of tools."
+HELP = "Let a model answer with the help of tools."
 
 _EXAMPLE = 'hocket agent --tool calculator "What is 17 * 23?"'
 _SHOWN = 300  # characters of a call, and of its result, on standard error
@@ -121,12 +121,10 @@ def _check_options(arguments: argparse.Namespace) -> bool:
         raise InvalidInput("--resume goes on with the last question; a new one is asked without it")
     if arguments.approve == "never" and arguments.interrupt_on:
         raise InvalidInput(
-            "--interrupt-on names tools that wait for approval, and --approve never asks nobody; drop one"
+            "--interrupt-on names tools that wait for approval, and --approve never asks for none; drop one"
         )
     if arguments.approve == "ask" and not can_ask() and arguments.history is None:
-        raise InvalidInput(
-            "nobody can be asked here, without a terminal; --history WHERE keeps the run until you decide"
-        )
+        raise InvalidInput("without a terminal nobody can be asked; --history WHERE keeps the run until you decide")
     return arguments.approve == "ask" and can_ask()
 
 

@@ -254,7 +254,7 @@ def require_writable(option: str, path: str) -> None:
     if not os.path.isdir(directory):
         raise InvalidInput(f"{option} {path}: there is no directory {directory}; make it first")
     if not os.access(path if os.path.exists(path) else directory, os.W_OK):
-        raise InvalidInput(f"{option} {path} cannot be written; what is said would be lost")
+        raise InvalidInput(f"{option} {path} cannot be written; the messages would be lost")
 
 
 def add_model_options(parser: OneLineParser) -> None:
@@ -271,7 +271,7 @@ def add_model_options(parser: OneLineParser) -> None:
         type=parse_base_url,
     )
     parser.declare("--max-tokens N", "tokens to answer with at most", type=parse_count)
-    parser.declare("--temperature X", "0 is steady; the higher, the more varied", type=parse_temperature)
+    parser.declare("--temperature X", "0 is stable; higher values vary more", type=parse_temperature)
     parser.declare("--seed N", "the same seed gives the same answer", type=_parse_whole_number)
     parser.declare(
         "-o --option NAME=VALUE ...",

@@ -17,7 +17,7 @@ from hocket.errors import InvalidInput, MissingDependency
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Answer a question about files, and say where it stands."
+HELP = "Answer a question about files, with its sources."
 
 _EXAMPLE = 'hocket ask rules.pdf handbook.docx "When is the boiler bled?"'
 
@@ -87,7 +87,7 @@ def _check_words(files: Sequence[str], question: str) -> None:
     """
     if "-" in files:
         raise InvalidInput(
-            f"what is piped in is the question, and - stands last; a file is given by its path: {_EXAMPLE}"
+            f"what is piped in is the question, and - comes last; a file is given by its path: {_EXAMPLE}"
         )
     if not files or os.path.exists(question):
         missing = "question" if os.path.exists(question) else "file"

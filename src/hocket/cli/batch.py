@@ -43,7 +43,7 @@ def configure(parser: OneLineParser) -> None:
     add_bulk_options(parser, "rows")
     parser.declare(
         "--max-consecutive-failures N",
-        "stop when so many rows in a row have failed (default: 100)",
+        "stop after this number of failed rows in a row (default: 100)",
         type=parse_count,
         default=100,
     )

@@ -39,13 +39,13 @@ def add_bulk_options(parser: OneLineParser, things: str) -> None:
     again = f"where {things} are asked again that a batch left unanswered (default: as --via)"
     parser.declare("--retry-via", again, choices=("live", "provider"))
     parser.declare(
-        "--wait SECONDS", "wait so long for batches; 0: submit, collect what is there, and end", type=parse_seconds
+        "--wait SECONDS", "seconds to wait for batches; 0: submit, collect what is there, and end", type=parse_seconds
     )
 
 
 def add_ledger_option(parser: OneLineParser) -> None:
     """Add the option that names a ledger."""
-    parser.declare("--ledger LEDGER", "where each call is booked: a file, sqlite:///... or postgresql://...")
+    parser.declare("--ledger LEDGER", "the ledger for all calls: a file, sqlite:///... or postgresql://...")
 
 
 def use_ledger(address: str | None) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELP", "complete", "configure", "run"]
 
-HELP = "Print a script that has a shell complete hocket's commands, options, providers and files."
+HELP = "Print a script for shell completion of hocket's commands, options, providers and files."
 
 _PATHS = frozenset({"FILE", "DIR", "PATH", "WHERE", "LEDGER", "FORM", "IN", "CODE"})
 

@@ -23,9 +23,9 @@ _EXAMPLE = "hocket embed notes *.md"
 
 def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
-    parser.declare("collection NAME", "of the collection, which is made if it is not there")
+    parser.declare("collection NAME", "the collection; a new one is made if needed")
     parser.declare("paths FILE", "files, folders, patterns such as 'src/**/*.py'; `-`: what is piped in", nargs="+")
-    parser.declare("--id NAME", "what the text that is piped in is called (default: standard input)")
+    parser.declare("--id NAME", "the name of the piped text (default: standard input)")
     parser.declare("--embed NAME", "the embedding model, provider:model (default: local, which needs no key)")
     parser.declare("--encoding NAME", "of text that is not UTF-8: cp1252, latin-1")
 

@@ -82,7 +82,7 @@ INTERRUPTED = 128 + 2
 """Exit code after Ctrl-C (SIGINT), the shell's own."""
 
 PIPE_CLOSED = 128 + 13
-"""Exit code: nobody reads the output (SIGPIPE, a number that Windows has no name for)."""
+"""Exit code: the reader of the output has gone (SIGPIPE, a number that Windows has no name for)."""
 
 TERMINATED = 128 + 15
 """Exit code after SIGTERM, by which service managers and containers end a program."""
@@ -90,7 +90,7 @@ TERMINATED = 128 + 15
 EXIT_CODES = {
     0: "answered",
     FAILED: "failed for another reason",
-    MISUSED: "misused: an option or argument is wrong",
+    MISUSED: "wrong usage: an option or argument is wrong",
     ACCOUNT: "the key is missing or refused, or the account is empty",
     MODEL: "no such provider, or no such model on the server",
     UNREACHABLE: "the server cannot be reached, fails, or takes too long: try again later",
@@ -101,7 +101,7 @@ EXIT_CODES = {
     BUSY: "another run writes to the file",
     OTHER_FILE: "the file is of another model, or of other rows",
     INTERRUPTED: "Ctrl-C",
-    PIPE_CLOSED: "nobody reads the output",
+    PIPE_CLOSED: "the reader of the output has gone",
     TERMINATED: "SIGTERM",
 }
 """What each code means, in a line."""

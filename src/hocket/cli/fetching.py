@@ -1,7 +1,7 @@
 """An address that the user gave, fetched: without a key, and that address alone.
 
 No redirect is followed, so that no page can have this machine ask another one, such as those of its own network. Where it
-leads is told, and whoever means it gives that address.
+leads is told; give that address to follow it.
 """
 
 from hocket._secrets import redact_url

@@ -16,7 +16,7 @@ def find_folder(kind: Literal["CONFIG", "DATA", "STATE", "CACHE"]) -> Path:
 
 
 def write_own_file(path: Path, text: str) -> None:
-    """Write a file, and make its folder. Whoever reads it meanwhile finds the old text or the new.
+    """Write a file, and make its folder. A reader meanwhile finds the old text or the new.
 
     Raises:
         OSError: it cannot be written.

@@ -21,14 +21,14 @@ from hocket.errors import InvalidInput
 
 __all__ = ["HELP", "configure", "read_keys", "run", "use_kept_keys"]
 
-HELP = "Keep the keys of providers in a file of yours, for where the environment has none."
+HELP = "Keep the keys of providers in a file, for use where the environment has none."
 
 _SET = (
     "Keep the key of a provider, or of a server of yours, by its address; it is asked for, or read from standard input."
 )
 _LIST = "List the variables and servers whose keys are kept; never the keys."
 _PATH = "Print where the keys are kept."
-_REMOVE = "Forget the key of a provider."
+_REMOVE = "Delete the key of a provider."
 _LONGEST = 10_000  # characters of a key; tokens of big companies have some thousand
 
 
@@ -170,7 +170,7 @@ def read_keys() -> dict[str, str]:
 
 
 def _write_keys(keys: Mapping[str, str]) -> None:
-    """Keep these keys, and no others. Whoever reads the file meanwhile finds the old ones or the new.
+    """Keep these keys, and no others. A reader meanwhile finds the old ones or the new.
 
     Raises:
         InvalidInput: the file cannot be written.

@@ -1,6 +1,6 @@
 """``hocket logs``: what was said with ``hocket chat``, listed and searched; and the log of ``llm``, taken over.
 
-The log is the talks themselves, the files that ``--continue`` goes on with. They are read anew each time: there is no
+The log is the talks themselves, the files that ``--continue`` goes on with. They are read again each time: there is no
 index beside them, a second copy of what was said in confidence that would have to be kept in step, and forgotten, too.
 """
 
@@ -18,7 +18,7 @@ from hocket.errors.hints import shorten
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Show what was said with `hocket chat`, and search it."
+HELP = "Show the messages of `hocket chat`, and search them."
 
 _LIST = "The same as `hocket logs` alone."
 _PATH = "Print the folder of the talks."

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELP", "configure", "fetch_models", "run"]
 
-HELP = "List the providers, and whether they can be used now; of one provider or server, the models that it has."
+HELP = "List the providers, and whether they can be used now; for one provider or server, its models."
 
 
 def configure(parser: OneLineParser) -> None:

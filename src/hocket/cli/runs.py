@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELP", "STATUSES", "configure", "run"]
 
-HELP = "Look at durable runs, decide what they wait for, call them off, or work on them."
+HELP = "Look at durable runs, decide their waiting calls, cancel them, or work on them."
 
 _LIST = "List runs, the newest first."
 _SHOW = "Show how a run stands, what it waits for, and what was said."

@@ -36,15 +36,17 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("--port PORT", "the port (default: %(default)s); 0: a free one", type=_parse_port, default=8000)
     parser.declare("--key-file FILE", "a file with the keys of the clients, a line each, KEY or NAME KEY", type=Path)
     parser.declare(
-        "--budget USD/PERIOD", "what models may cost a day or a month, each named key: 5/day", type=_parse_budget
+        "--budget USD/PERIOD", "limit on the cost a day or a month, for each named key: 5/day", type=_parse_budget
     )
     add_ledger_option(parser)
     parser.declare(
         "--cache CACHE",
         "answer equal questions from there: an SQLite file, sqlite:///..., redis://... or postgresql://...",
     )
-    parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
-    parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
+    parser.declare(
+        "--max-concurrency N", "answers under way at once; further ones get 429, to come again", type=parse_count
+    )
+    parser.declare("--upstream-errors", "send the error messages of the models' servers to clients")
     parser.declare(
         "--unsupported POLICY",
         "raise (default): refuse options that a model cannot take, and parts of --litellm FILE that are not done here; "
@@ -54,9 +56,9 @@ def configure(parser: OneLineParser) -> None:
     )
     parser.declare("--cors ORIGIN ...", "an origin whose pages may ask, such as https://app.example")
     parser.declare(
-        "--metrics", "serve numbers for Prometheus at /metrics, to who has HOCKET_METRICS_KEY, if that is set"
+        "--metrics", "serve numbers for Prometheus at /metrics, with the key HOCKET_METRICS_KEY, if that is set"
     )
-    parser.declare("--page", "serve a page at /page/: models side by side, what has run, what it cost")
+    parser.declare("--page", "serve a page at /page/: models side by side, runs, costs")
 
 
 def run(arguments: argparse.Namespace) -> None:

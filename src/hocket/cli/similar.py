@@ -10,7 +10,7 @@ from hocket.cli.standard_input import read_question
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Find what in a collection is nearest in meaning to a text."
+HELP = "Find the passages of a collection nearest in meaning to a text."
 
 _EXAMPLE = 'hocket similar notes "when is the boiler bled"'
 _QUOTE = 200  # characters of a passage that are shown

@@ -28,7 +28,7 @@ HELP = "Show the templates that `hocket chat --save NAME` keeps, or remove one."
 _LIST = "List the templates, a line each."
 _SHOW = "Print a template."
 _PATH = "Print the folder of the templates: files of JSON or YAML."
-_REMOVE = "Forget a template."
+_REMOVE = "Delete a template."
 
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("prompt", "system", "model", "base_url"), str),
@@ -100,7 +100,7 @@ def use_template(arguments: argparse.Namespace, read: Callable[[Sequence[str]], 
     if "input" not in values and "input" in Template(str(prompt)).get_identifiers():  # the place of a text
         text = read(words) if words or is_piped() else None
         if not text:
-            raise InvalidInput(f"template {name} wants a text for $input: write it behind the options, or pipe it in")
+            raise InvalidInput(f"template {name} wants a text for $input: write it after the options, or pipe it in")
         return _fill(prompt, {**values, "input": text}, name)
     text = _fill(prompt, values, name)
     return read([f"{text}\n\n{words[0]}", *words[1:]] if words and words[0] != "-" else [text, *words])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Show what a ledger says was used, and what it cost."
+HELP = "Show the usage and the costs in a ledger."
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _COLUMNS = ("calls", "failed", "cached", "open", "input_tokens", "cached_share", "output_tokens", "cost")

@@ -166,7 +166,7 @@ def find_profile_region(profile: str | None, environ: Mapping[str, str]) -> str 
         path = Path(environ.get("AWS_CONFIG_FILE") or "~/.aws/config").expanduser()
         parser.read_string(path.read_text(encoding="utf-8"))
         names = {section: shlex.split(section) for section in parser.sections()}  # one may be in quotes
-    except (OSError, RuntimeError, ValueError, configparser.Error):  # botocore says more, where it comes to that
+    except (OSError, RuntimeError, ValueError, configparser.Error):  # botocore says more, where it is asked
         return None
     sought = [["profile", name], *([["default"]] if name == "default" else [])]
     section = next((section for section, words in reversed(names.items()) if words in sought), "")

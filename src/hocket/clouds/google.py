@@ -150,7 +150,7 @@ def _fetch(source: GoogleTokenSource) -> FoundKey[GoogleToken]:
         if not credentials.token or ends < clock.current().time() + RENEW_AHEAD:
             credentials.refresh(request)
             ends = _find_end(credentials)
-    except Exception as error:  # google-auth reads what it gets as it should be
+    except Exception as error:  # google-auth trusts its input
         raise AuthenticationError(
             f"Google gives no token ({type(error).__name__}: {error}): give credentials=..., or log in by `gcloud auth "
             "application-default login`"

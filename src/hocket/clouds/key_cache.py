@@ -1,7 +1,7 @@
 """Keys that end, kept for the whole process: fetched by one call, awaited by the others, renewed before their end.
 
 What fetches a key is a cloud's own library, which blocks, or a function of the user's. So a fetch belongs to no call: a
-library runs in a thread of its own, and whoever needs the key waits for its outcome on a loop of its own. A call that is
+library runs in its own thread, and callers that need the key wait for its outcome on their own loops. A call that is
 cancelled leaves the fetch to the others. A key without an end is shared by nobody: who knows whom it was made for.
 
 A key is renewed behind the back of the calls in the last five minutes before its end, and waited for in the last one. So
@@ -41,7 +41,7 @@ PAUSE = 30.0
 """Seconds between a renewal and the next, where it failed or brought a key that ends as soon."""
 
 PATIENCE = 60.0
-"""Seconds that a fetch may take, before its calls fail and the next one begins anew."""
+"""Seconds that a fetch may take, before its calls fail and the next one begins again."""
 
 FRESH = 60.0
 """Seconds in which a key that replaced a rejected one is not replaced again."""
@@ -207,7 +207,7 @@ def _begin(
 
 
 def _end(entry: _Entry, flight: "Future[FoundKey[T]]", found: FoundKey[T] | None, error: BaseException | None) -> None:
-    """Keep what a fetch has found, and tell those who wait for it. What comes after they gave it up is kept, too."""
+    """Keep what a fetch has found, and tell its waiting callers. A result after they gave up is kept, too."""
     with _lock:
         still = _measure_rest(entry.held) if error is not None and entry.flight is flight else 0.0
         if entry.flight is flight:
@@ -216,7 +216,7 @@ def _end(entry: _Entry, flight: "Future[FoundKey[T]]", found: FoundKey[T] | None
             entry.held = found
         entry.rests_until = clock.current().now() + PAUSE
     if still > 0:
-        _log.warning("a key could not be renewed; the old one holds for %d s more: %s", still, error)
+        _log.warning("a key could not be renewed; the old one is valid for %d s more: %s", still, error)
     with contextlib.suppress(InvalidStateError):  # nobody waits any more
         if error is None:
             flight.set_result(cast("FoundKey[T]", found))

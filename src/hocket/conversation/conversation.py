@@ -1,4 +1,4 @@
-"""A conversation with a model, for programs that want nothing else."""
+"""A conversation with a model, for programs that need nothing else."""
 
 import threading
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _VERBS = {
 
 
 class Conversation:
-    """A conversation: what was said before goes to the model with each question, as far as it fits.
+    """A conversation: the earlier messages go to the model with each question, as far as they fit.
 
     A turn is stored at its end, question and answer together, by one append to the history; a turn that fails, is
     cancelled or brings no answer leaves nothing, and a stream that is left early what was read of it. Calls of the last
@@ -56,7 +56,7 @@ class Conversation:
             keep it elsewhere.
         system: instructions that come first. They are not part of the history.
         max_messages, max_tokens: how much is sent at most, the question included; a message of the system is not one
-            of the messages. Default: what the model's profile says that its window holds, less room for the answer.
+            of the messages. Default: the window in the model's profile, less room for the answer.
         memory: says instead what is sent of what was said before, a summary of it, for example; it has a history of its
             own (``chat_memory``), so none is given.
 
@@ -93,7 +93,7 @@ class Conversation:
         memory: ConversationMemory | None = None,
     ) -> None:
         if history is not None and memory is not None:
-            raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=... beside it")
+            raise InvalidInput("a memory has its own history: give it chat_memory=..., and no history=...")
         if isinstance(history, str):
             raise InvalidInput(
                 f"history is the text {excerpt(history)}; write history=open_history({excerpt(history)})"
@@ -152,7 +152,7 @@ class Conversation:
         Raises:
             InvalidInput: the message says nothing, or is the result of no call; or this task has not read, or closed, the
                 stream of its last turn: it would wait for itself.
-            Exception: what the model raises, or the history; then nothing is stored.
+            Exception: of the model, or the history; then nothing is stored.
         """
         return await self._send(ASYNC, message, config, kwargs, None)
 

@@ -10,7 +10,8 @@ from collections.abc import Awaitable
 import anyio
 
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Producer, Sink, Stream, SyncStream
+from hocket._runtime.sinks import RelaySink, Sink
+from hocket._runtime.stream import Producer, Stream, SyncStream
 from hocket._runtime.wait_queue import Waiter
 from hocket.messages import AIMessage, AIMessageChunk, Collector
 
@@ -51,17 +52,12 @@ class Reading:
         return _SinkOfReader(self, sink)
 
 
-class _SinkOfReader:
+class _SinkOfReader(RelaySink[AIMessageChunk]):
     """A sink whose producer waits after each chunk until it has been read."""
 
     def __init__(self, reading: Reading, sink: Sink[AIMessageChunk]) -> None:
+        super().__init__(sink)
         self._reading = reading
-        self._sink = sink
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: AIMessageChunk) -> Awaitable[None]:
         """Hand over a chunk; await the result to wait until the chunk is read."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.chat_history import BaseChatMessageHistory
 from hocket.chat_history.turn import join_messages
 from hocket.errors import ContextLengthExceeded, InvalidInput
@@ -256,18 +256,13 @@ class WindowedModel:
             self._limits.scale = usage["input_tokens"] / max(estimated, 1)
 
 
-class _UsageObserver:
+class _UsageObserver(RelaySink[AIMessage]):
     """A sink that notices that something has come, and the usage that is reported."""
 
     def __init__(self, sink: Sink[AIMessage]) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self.has_begun = False
         self.usage_metadata: UsageMetadata | None = None
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: AIMessage) -> Awaitable[None] | None:
         """Hand over a chunk."""

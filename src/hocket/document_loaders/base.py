@@ -29,7 +29,7 @@ BATCH_SECONDS = 0.02  # and so long: the first document is there at once
 class BaseLoader(EitherVerb):
     """Loads documents. A subclass defines `lazy_load`, a generator, or `alazy_load`, an async one; the rest follows.
 
-    Nothing is opened before the first document is asked for, and each load begins anew.
+    Nothing is opened before the first document is asked for, and each load begins again.
     """
 
     _verbs: ClassVar = ("lazy_load",)

@@ -73,7 +73,7 @@ class CSVLoader(FileLoader):
         rows = _number_rows(self.file_path, first, text, delimiter)
         _, header = next(rows, (0, None))
         if header is None:
-            raise DocumentError(self.file_path, "it has nothing but empty lines; leave it out, or fetch it anew")
+            raise DocumentError(self.file_path, "it has nothing but empty lines; leave it out, or download it again")
         if self.max_columns is not None and len(header) > self.max_columns:
             problem = f"it has {len(header):,} columns, and at most {self.max_columns:,} are read; raise max_columns="
             raise DocumentError(self.file_path, problem, "line 1")

@@ -38,7 +38,7 @@ class EpubLoader(PackageLoader):
                 continue
             data = package.read(name)
             if data is None:
-                raise DocumentError(self.file_path, "a chapter is not there; fetch it anew", name)
+                raise DocumentError(self.file_path, "a chapter is not there; download it again", name)
             if not data.strip():
                 continue
             try:

@@ -248,7 +248,7 @@ class FilesLoader(StreamLoader):
 
 
 def _leads_away(entry: os.DirEntry[str], top: str) -> bool:
-    """Whether an entry is a link to a folder, or out of the folder that is loaded: whoever filled it may have made one."""
+    """Whether an entry is a link to a folder, or out of the folder that is loaded: its author may have made one."""
     if not entry.is_symlink():
         return False
     return os.path.isdir(entry.path) or not _is_within(os.path.realpath(entry.path), os.path.realpath(top))

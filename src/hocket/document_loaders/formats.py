@@ -103,7 +103,7 @@ def choose_format(path: str, head: bytes) -> str:
     if named is not None and named != read_as:
         content = f"it is {found}" if found else "its content is not"
         raise ValueError(
-            f"its name says {named}, but {content}; it is damaged or misnamed: fetch it anew, or rename it"
+            f"its name says {named}, but {content}; it is damaged or has a wrong name: download it again, or rename it"
         )
     if found is not None and read_as is None:
         raise ValueError(f"it is {found}, which is not read; {_REMEDY}")

@@ -50,10 +50,10 @@ class GzipLoader(FileLoader):
                             raise DocumentError(self.file_path, f"{what}; raise max_expanded_bytes= if you trust it")
                         unpacked.write(block)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                problem = f"it is cut or damaged ({describe(error)}); fetch it anew"
+                problem = f"it is cut or damaged ({describe(error)}); download it again"
                 raise DocumentError(self.file_path, problem) from error
             if not size:
-                problem = "what is in it is empty; leave it out, or fetch it anew"
+                problem = "what is in it is empty; leave it out, or download it again"
                 raise DocumentError(self.file_path, problem, is_empty=True)
             unpacked.flush()
             unpacked.raw.seek(0)

@@ -23,7 +23,7 @@ class NotebookLoader(MarkdownLoader):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"])) or None
-            problem = f"it is no notebook of format 4 ({first['msg']}); open it in Jupyter and save it anew"
+            problem = f"it is no notebook of format 4 ({first['msg']}); open it in Jupyter and save it again"
             raise DocumentError(self.file_path, problem, place) from None
         sources = [(cell.cell_type, "".join(cell.source).strip("\n")) for cell in cells]
         parts = [f"```\n{one}\n```" if kind == "code" else one for kind, one in sources if one.strip()]

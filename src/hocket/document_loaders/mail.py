@@ -56,7 +56,7 @@ class EmailLoader(FileLoader):
         except DocumentError:
             raise
         except (LookupError, ValueError, TypeError) as error:  # of the library, over damaged headers
-            problem = f"it is damaged ({describe(error)}); save it anew, or leave it out"
+            problem = f"it is damaged ({describe(error)}); save it again, or leave it out"
             raise DocumentError(self.file_path, problem) from error
 
     def _make_document(self, data: bytes) -> Document:

@@ -25,7 +25,7 @@ class OdtLoader(PackageLoader):
         manifest, text = _Manifest(), _OdtText()
         package.parse("META-INF/manifest.xml", manifest)
         if manifest.is_encrypted:
-            raise DocumentError(self.file_path, "it is encrypted; save it anew, without a password")
+            raise DocumentError(self.file_path, "it is encrypted; save it again, without a password")
         if not package.parse("content.xml", text) or not text.is_text:
             raise self._refuse_kind("OpenDocument text")
         title = package.find_title("meta.xml") or text.heading or name_title(self.file_path)

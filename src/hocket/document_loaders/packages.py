@@ -74,7 +74,7 @@ class PackageLoader(FileLoader):
             DocumentError: none, or too many.
         """
         if not 0 < count <= MAX_PARTS:
-            remedy = f"at most {MAX_PARTS:,} are read; split it" if count else "leave it out, or save it anew"
+            remedy = f"at most {MAX_PARTS:,} are read; split it" if count else "leave it out, or save it again"
             raise DocumentError(self.file_path, f"it has {count or 'no'} {parts}; {remedy}")
         return count
 
@@ -175,7 +175,7 @@ class Package:
             return None
         self.count(info.file_size, name)
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise DocumentError(self._path, "it is compressed as no office program does it; save it anew", name)
+            raise DocumentError(self._path, "its compression is not one of office programs; save it again", name)
         return info
 
     @contextmanager
@@ -185,7 +185,9 @@ class Package:
         except DocumentError:
             raise
         except _DAMAGE as error:
-            problem = f"it is cut, damaged or encrypted ({describe(error)}); save or fetch it anew, without a password"
+            problem = (
+                f"it is cut, damaged or encrypted ({describe(error)}); save or download it again, without a password"
+            )
             raise DocumentError(self._path, problem, part) from error
 
 
@@ -227,6 +229,6 @@ def _check_directory(file: io.BufferedReader, path: str) -> None:
     end = tail.rfind(b"PK\x05\x06")
     file.seek(0)
     if end < 0 or len(tail) < end + 22:
-        raise DocumentError(path, "it is cut or damaged: a ZIP archive ends otherwise; fetch it anew")
+        raise DocumentError(path, "it is cut or damaged: the end of the ZIP archive is missing; download it again")
     if int.from_bytes(tail[end + 12 : end + 16], "little") > _MAX_DIRECTORY or tail[:end][-20:-16] == b"PK\x06\x07":
-        raise DocumentError(path, "it is an archive of more files than an office document has; save it anew")
+        raise DocumentError(path, "it is an archive of more files than an office document has; save it again")

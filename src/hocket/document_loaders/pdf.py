@@ -27,7 +27,7 @@ MAX_PAGE_BYTES = 10_000_000
 """How long the content of a page may be, unpacked, by default: pypdf takes some 20 times its memory."""
 
 _DAMAGED = "it is cut or damaged"
-_REMEDY = "fetch it anew, or save it anew from a PDF viewer"
+_REMEDY = "download it again, or save it again from a PDF viewer"
 _HEADER_WITHIN = 1024  # bytes, as viewers have it
 _END_WITHIN = 8192  # bytes: some servers append to what they send
 

@@ -34,7 +34,7 @@ class PptxLoader(PackageLoader):
         for number, (_, part) in enumerate(slides, 1):
             slide = _SlideText()
             if not package.parse(part, slide):
-                raise DocumentError(self.file_path, "a slide is not there; save it anew", f"slide {number}")
+                raise DocumentError(self.file_path, "a slide is not there; save it again", f"slide {number}")
             notes = _SlideText()
             for relation in package.find_relations(part).values():
                 if relation.kind == "notesSlide":

@@ -78,7 +78,7 @@ class WebBaseLoader(StreamLoader):
         if not isinstance(web_path, str) or not is_address(web_path):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"an address begins with https:// or http://, and {str(web_path)[:80]!r} does not")
         if "@" in urlsplit(web_path).netloc:
-            raise InvalidInput("the address names a user, and documents would tell it; give one without")
+            raise InvalidInput("the address names a user, and documents would contain it; give one without")
         if not timeout > 0:
             raise InvalidInput(f"timeout is {timeout!r}; it is a number of seconds above 0")
         self.web_path: str = web_path

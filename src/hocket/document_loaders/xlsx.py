@@ -42,7 +42,7 @@ class XlsxLoader(PackageLoader):
         has_text = False
         for name, part in sheets:
             if not package.has(part):
-                raise DocumentError(self.file_path, "a sheet is not there; save it anew", f"sheet {name}")
+                raise DocumentError(self.file_path, "a sheet is not there; save it again", f"sheet {name}")
             sheet = _Sheet(texts, styles)
             for number, text in sheet.list_rows(package.iterate(part, sheet)):
                 has_text = True

@@ -57,14 +57,14 @@ def read_events(
             parser.Parse(block, False)
             fed += len(block)
             if fed - parser.CurrentByteIndex > _MAX_MARK + _BLOCK:
-                raise DocumentError(path, f"it has a tag of more than {_MAX_MARK:,} bytes; save it anew", part)
+                raise DocumentError(path, f"it has a tag of more than {_MAX_MARK:,} bytes; save it again", part)
             yield
         parser.Parse(b"", True)
     except DocumentError:
         raise
     except (expat.ExpatError, LookupError, ValueError) as error:  # an encoding, or a number, that is none
         place = ", line ".join(filter(None, (part, str(parser.CurrentLineNumber))))
-        problem = f"it is damaged ({describe(error)}); save or fetch it anew"
+        problem = f"it is damaged ({describe(error)}); save or download it again"
         raise DocumentError(path, problem, place if part else f"line {place}") from error
     yield
 
@@ -81,7 +81,7 @@ def _make_parser(path: str, events: XMLEvents, part: str | None, may_have_dtd: b
         nonlocal depth
         depth += 1
         if depth > _MAX_DEPTH:
-            raise DocumentError(path, f"its elements are nested more than {_MAX_DEPTH:,} deep; save it anew", part)
+            raise DocumentError(path, f"its elements are nested more than {_MAX_DEPTH:,} deep; save it again", part)
         events.start(name, attributes)
 
     def end(name: str) -> None:
@@ -97,7 +97,7 @@ def _make_parser(path: str, events: XMLEvents, part: str | None, may_have_dtd: b
         text = html.unescape(f"&{name};")
         if not is_parameter and text == f"&{name};":
             raise DocumentError(
-                path, f"it has the entity {name[:80]!r}, which only its DTD explains; save it anew", part
+                path, f"it has the entity {name[:80]!r}, which only its DTD explains; save it again", part
             )
         events.characters("" if is_parameter else text)
 

@@ -144,7 +144,7 @@ class Blob(BaseMedia):
             InvalidInput: the data is a text.
         """
         if isinstance(self.data, str):
-            raise InvalidInput("the blob holds a text, which is no stream of bytes: use as_bytes() or as_string()")
+            raise InvalidInput("the blob is a text, not a stream of bytes: use as_bytes() or as_string()")
         if self.data is not None:
             yield io.BytesIO(self.data)
             return

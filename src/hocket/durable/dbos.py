@@ -215,7 +215,7 @@ class DBOSEngine(Engine):
                 DBOS.start_workflow(_workflows[kind.name], text)
         except dbos_errors.DBOSConflictingWorkflowError:
             raise RunExists(f"there is a run {id!r} of another name; choose another id") from None
-        except dbos_errors.DBOSException as error:  # it has lost its lock, and cannot begin anew
+        except dbos_errors.DBOSException as error:  # it has lost its lock, and cannot begin again
             raise EngineUnavailable(f"{self._database.shown}: this worker waits for it") from error
 
     def _resume(self, id: str, kind: Kind) -> None:

@@ -4,7 +4,6 @@ import inspect
 import json
 import math
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 from uuid import uuid4
 
@@ -53,9 +52,7 @@ class OwnRuns(Protocol):
 
     async def __aenter__(self) -> object: ...
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    async def __aexit__(self, *exc: object) -> None: ...
 
 
 class Durable(Generic[Input, Output]):

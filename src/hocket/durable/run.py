@@ -1,4 +1,4 @@
-"""A run by its id, from any process: how it stands, what came of it, and what it is told."""
+"""A run by its id, from any process: its state, its result, and signals to it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar, cast
@@ -49,7 +49,7 @@ class Run(Generic[Output]):
         return f"<Run {self.id!r}>"
 
     async def ainfo(self) -> RunInfo:
-        """Return how the run stands."""
+        """Return the state of the run."""
         return (await self._store.find(self.id)).describe()
 
     async def aresult(self, timeout: float | None = None) -> Output:  # noqa: ASYNC109  # the run goes on
@@ -114,7 +114,7 @@ class Run(Generic[Output]):
             for id, decision in decisions.items()
         ]
         if signals and not await self._store.add_signals(self.id, signals):
-            raise InvalidInput(f"of the calls {', '.join(decisions)} one was decided just now, by somebody else")
+            raise InvalidInput(f"of the calls {', '.join(decisions)} one was decided just now, by another person")
 
     async def amessages(self) -> list[BaseMessage]:
         """Return the messages of the agent that this is a run of; of other runs there are none."""
@@ -127,7 +127,7 @@ class Run(Generic[Output]):
         await self._store.engine.cancel(self.id)
 
     async def adelete(self) -> None:
-        """Delete a run that has ended: what is recorded of it, what it was told, and its agents' messages; its id is free.
+        """Delete a run that has ended: its records, its signals, and its agents' messages; its id is free.
 
         A history that the code of the run gave an agent stays.
 
@@ -146,7 +146,7 @@ class Run(Generic[Output]):
         """Have a run that has failed, or was called off, go on with all that it has recorded.
 
         Args:
-            rerun: "always": what was begun and whose end nobody saw is made again, too.
+            rerun: "always": calls and steps that began and have no recorded end are made again, too.
             version: to go on under this version of the code; None: under its own.
 
         Raises:
@@ -164,7 +164,7 @@ class Run(Generic[Output]):
         await self._store.engine.resume(self.id, Kind(known.record.name, version or known.kind.version))
 
     async def astream(self, *, after: int = 0, until_paused: bool = False) -> AsyncGenerator[AgentEvent]:
-        """Yield what is recorded of an agent's run, from the first message on, and then what comes, until its end.
+        """Yield the recorded events of an agent's run, from the first message on, and then new ones, until its end.
 
         The events are those of `Agent.astream` that have no pieces: "message", "tool_end", "paused" and "end".
 
@@ -216,7 +216,7 @@ class Run(Generic[Output]):
 
     def _check_open(self, known: KnownRun) -> None:
         if known.state.status in ENDED:
-            raise InvalidInput(f"the run {self.id!r} has ended ({known.state.status}): there is nothing to tell it")
+            raise InvalidInput(f"the run {self.id!r} has ended ({known.state.status}): it takes no signals")
 
     async def _find_pending(self, known: KnownRun) -> list[tuple[str, ToolCall]]:
         """Return the calls that wait and are not decided, each with the key of its agent."""

@@ -4,7 +4,7 @@ When a run goes on in another process, what this one still does is not written: 
 calls, and would answer them for that other process.
 
 A history that was given has other questions, too, before this one and perhaps after it. So a question that a run puts there
-says which run it was: it is stored together with the first answer, and whoever goes on with the run finds both or neither.
+says which run it was: it is stored together with the first answer, and the next process of the run finds both or neither.
 """
 
 from collections.abc import Hashable, Sequence
@@ -74,7 +74,7 @@ class RunHistory(BaseChatMessageHistory):
             HistoryLockLost: the run goes on in another process.
         """
         if self._execution.is_halted:
-            raise HistoryLockLost("this run goes on in another process: what is done here is not kept")
+            raise HistoryLockLost("this run goes on in another process: work done here is not kept")
         await self.kept.aadd_messages([self._write_mark(message) for message in messages])
 
     def _write_mark(self, message: BaseMessage) -> BaseMessage:

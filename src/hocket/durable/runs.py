@@ -129,7 +129,7 @@ class Runs:
             name: by which every process knows it; default: its own.
             version: of the code. A run goes on under the version that it was started with, and several may be registered;
                 new runs take the one that was registered last. An agent goes on under any code: give it one version.
-            context, injected: functions of a `RunInfo` that return the agent's context, and its injected arguments, anew for
+            context, injected: functions of a `RunInfo` that return the agent's context and its injected arguments, again for
                 each execution, since they are not stored.
 
         Raises:
@@ -165,7 +165,7 @@ class Runs:
         limit: int = 100,
         before: str | None = None,
     ) -> list[RunInfo]:
-        """Return how the runs stand, the newest first.
+        """Return the states of the runs, the newest first.
 
         Args:
             status: of this status alone.
@@ -236,9 +236,7 @@ class Runs:
         self._is_open = True
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:

@@ -1,6 +1,6 @@
 """What every embedding model can do: four verbs, two of them the sync faces of the others, of which one is enough.
 
-A call is a run: handlers are told of one start and one end; without handlers there is no work. The verbs of embedding
+A call is a run: handlers get one start and one end; without handlers there is no work. The verbs of embedding
 models take no config, as in LangChain. So the run has the handlers, tags and metadata of the run that the call is made
 in, and those of the context and the process.
 """
@@ -34,7 +34,7 @@ class Embeddings(EitherVerb):
     The other verbs follow from it: an async verb runs sync code in a worker thread, a sync verb runs async code on a loop
     of hocket's own, and a query is a document unless `aembed_query` or `embed_query` says otherwise.
 
-    Handlers hear of calls of hocket's own classes. Yours is heard of, too, where it embeds by `embed_as_run`.
+    Handlers get calls of hocket's own classes. Those of yours, too, where it embeds by `embed_as_run`.
     """
 
     _verbs: ClassVar = ("embed_documents",)

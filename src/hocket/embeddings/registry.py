@@ -50,7 +50,7 @@ def init_embeddings(model: str, *, provider: str | None = None, **options: Any) 
     Args:
         model: ``provider:model``, or ``provider`` for its default model. "local" runs in this process, "local:PATH" is an
             ONNX file of one's own.
-        provider: the provider; then ``model`` is taken as it stands.
+        provider: the provider; then ``model`` is used unchanged.
         options: fields of the model.
 
     Raises:

@@ -25,15 +25,15 @@
         │   ├── UnknownRun (LookupError)     there is none of this id
         │   ├── RunFailed                    it has ended with an error
         │   ├── RunCanceled                  it was called off
-        │   ├── OutcomeUnknown               a step was begun, and nobody saw its end
+        │   ├── OutcomeUnknown               a step was begun, and its end is unknown
         │   └── StepFailed                   a step raised an error of a class of its own
         ├── AnswerBusy (RuntimeError)        a live answer of this name is running
         ├── AnswerLost (RuntimeError)        the process that made a live answer is gone
         ├── AnswerTooLarge (RuntimeError)    a live answer has more events than are kept
         ├── SummaryTooLong (RuntimeError)    a model that was to shorten a conversation did not
-        ├── OutputParserException (ValueError)  what a model said is not what the parser takes
+        ├── OutputParserException (ValueError)  the parser cannot read the model's answer
         ├── MissingDependency (ImportError)  an optional package or its data is not installed
-        ├── UnknownModel (ValueError)        a model name that nobody registered
+        ├── UnknownModel (ValueError)        a model name that is not registered
         ├── LocalModelError (RuntimeError)   the embedded model cannot be loaded, or refused a request
         ├── SyncInLoop (RuntimeError)        a sync verb called where only its async twin can work
         ├── LLMError                         a model's server, or the way to it, failed; `code` says how:
@@ -41,7 +41,7 @@
         │   │   └── PermissionDenied
         │   ├── RateLimitError               rate_limit            too many requests or tokens for now
         │   ├── QuotaExceeded                quota_exceeded        the account is empty; waiting does not help
-        │   ├── InvalidRequest (ValueError)  invalid_request       the server refused the request as it stands
+        │   ├── InvalidRequest (ValueError)  invalid_request       the server refused the request
         │   │   ├── ContextLengthExceeded    token_limit           the conversation is longer than the model's window
         │   │   └── ContentFiltered          content_filter        a filter stopped the request or the answer
         │   ├── ResourceNotFound             resource_not_found    no such model, file or path
@@ -54,27 +54,27 @@
         │   ├── ProviderUnavailable          provider_unavailable  the server failed or is not there
         │   │   ├── Overloaded
         │   │   └── ConnectionFailed (ConnectionError)             refused, reset, no such host
-        │   ├── Unsupported                  not_implemented       the provider cannot do what was asked
+        │   ├── Unsupported                  not_implemented       the provider does not support it
         │   ├── InvalidReply                 unknown               the reply is not what its format says, or too large
         │   └── StreamTruncated              provider_unavailable  a stream ended before its terminal event
         ├── BudgetError (RuntimeError)       a budget does not let a request be made; nothing was sent
         │   ├── BudgetExceeded               it could cost more than is left
         │   ├── Unpriceable                  what it may cost is not known
         │   └── BudgetStoreFailed            the budget's store cannot be asked
-        ├── ToolException                    a tool failed, in words that the model may hear
+        ├── ToolException                    a tool failed, with a text for the model
         │   ├── RetryTool                    the model is to call it again, differently
         │   ├── ToolServerUnavailable        a server of tools is not there, or does not answer
         │   └── ToolTimeout (TimeoutError)   a tool took longer than it may
         ├── LimitReached (RuntimeError)      a run of an agent used all that it may
         ├── StopRun                          a tool ends the run that its call belongs to
         ├── ScriptExhausted (LookupError)    a scripted model was asked more often than its script says
-        └── FakeListLLMError                 the failure that a fake was told to raise
+        └── FakeListLLMError                 the failure that a fake was set to raise
 
     Warning
     └── HocketWarning (UserWarning)          shown by default, unlike DeprecationWarning
         ├── BlockingCallWarning              a sync verb holds up a running event loop
         ├── DroppedStateWarning              pickling left something behind
-        ├── StaleCassetteWarning             a cassette is older than a suite wants
+        ├── StaleCassetteWarning             a cassette is older than a suite allows
         └── UnsupportedOptionWarning         an option that cannot be taken was left out
 
     BaseException

@@ -1,4 +1,4 @@
-"""What a model's server, or the way to it, can do wrong: one class for each way to react."""
+"""Failures of a model's server, or of the way to it: one class for each way to react."""
 
 from enum import StrEnum
 from typing import Any, ClassVar, Self, cast
@@ -64,7 +64,7 @@ class LLMError(HocketError):
         retry_after: seconds after which the server asks to be tried again; None: it did not say.
         partial: the message as far as it had come, where a stream failed.
         details: what else the server said, as data.
-        was_sent: whether the request left, as far as is known: if not, nobody can have worked for it.
+        was_sent: whether the request was sent, as far as is known: if not, it cannot have cost anything.
     """
 
     was_sent: bool = True
@@ -163,14 +163,14 @@ class RateLimitError(LLMError):
 
 
 class QuotaExceeded(LLMError):
-    """The account has no credit left, or has reached its limit for good: to wait, or to try again, does not help."""
+    """The account has no credit left, or has reached its limit: waiting, or trying again, does not help."""
 
     page = "errors.md#quota"
     code = ErrorCode.QUOTA_EXCEEDED
 
 
 class InvalidRequest(LLMError, ValueError):
-    """The server refused the request as it stands; the same request will fail again."""
+    """The server refused the request; the same request will fail again."""
 
     page = "errors.md#invalid-request"
     code = ErrorCode.INVALID_REQUEST
@@ -245,7 +245,7 @@ class ConnectionFailed(ProviderUnavailable, ConnectionError):
 
 
 class Unsupported(LLMError):
-    """The provider, or this model of it, cannot do what was asked. Mostly raised before anything is sent.
+    """The provider, or this model of it, does not support what was asked. Mostly raised before anything is sent.
 
     Attributes:
         options: the names of the options that it cannot take: without them the same call may be made. (): it is no option.

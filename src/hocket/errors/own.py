@@ -1,4 +1,4 @@
-"""What is refused, missing or damaged on this side of the wire, and hocket's warnings."""
+"""Errors on this side of the connection, and hocket's warnings."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -67,7 +67,7 @@ class HocketError(Exception):
 
 
 class InvalidInput(HocketError, ValueError):
-    """An argument that no model could use. Raised before a run starts: no handler hears of it and nothing is sent."""
+    """An argument that no model could use. Raised before a run starts: no handler gets it and nothing is sent."""
 
 
 class UnknownOption(InvalidInput):
@@ -107,7 +107,7 @@ class LoadError(HocketError, ValueError):
 
 
 class OutputParserException(HocketError, ValueError):
-    """What a model said, ``llm_output``, is not what a parser takes; ``observation`` says so in words for the model.
+    """A parser cannot read a model's answer, ``llm_output``; ``observation`` is the error message for the model.
 
     An agent shows both to the model if ``send_to_llm``: then both must be given. ``raw`` is the whole message, where
     structured output was read from one.
@@ -164,7 +164,7 @@ class InvalidHistory(HocketError, ValueError):
 
 
 class SummaryTooLong(HocketError, RuntimeError):
-    """A model was to make a conversation shorter, and what it wrote does not fit, even after it was asked for less."""
+    """A model was to make a conversation shorter, and its text does not fit, even after it was asked for less."""
 
     page = "conversations.md#memory"
 
@@ -209,7 +209,7 @@ class BudgetExceeded(BudgetError):
         reserved: what calls in flight may come to.
         wanted: what this request may come to.
         budget: the name of the budget.
-        resets_at: when it begins anew, in seconds since 1970; None: never.
+        resets_at: when it begins again, in seconds since 1970; None: never.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class BudgetExceeded(BudgetError):
 
 
 class Unpriceable(BudgetError):
-    """What a request may cost at most is not known: its model's price, or the length of its answer.
+    """The highest cost of a request is not known: its model's price, or the length of its answer.
 
     Attributes:
         model: the model's name.
@@ -253,7 +253,7 @@ class ToolException(HocketError):
 
 
 class RetryTool(ToolException):
-    """Raised by a tool: the model is told the text and may call the tool again, whatever ``handle_tool_error`` says."""
+    """Raised by a tool: the model gets the text and may call the tool again, with any ``handle_tool_error``."""
 
 
 class ToolTimeout(ToolException, TimeoutError):
@@ -273,7 +273,7 @@ class StopRun(HocketError):
 
     Args:
         message: why; also what the conversation shows as the result of the call.
-        value: whatever the tool wants to hand to who runs it.
+        value: any value for the caller of the run.
 
     Attributes:
         results: the messages that answer all calls of the turn, this one included, so that the conversation stays whole;
@@ -331,7 +331,7 @@ class ModelRequestsBlocked(BaseException):
 
 
 class FakeListLLMError(HocketError):
-    """The failure that a fake model was told to raise, at ``error_on_chunk_number`` (LangChain's name)."""
+    """The failure that a fake model was set to raise, at ``error_on_chunk_number`` (LangChain's name)."""
 
 
 class HocketWarning(UserWarning):
@@ -339,7 +339,7 @@ class HocketWarning(UserWarning):
 
 
 class BlockingCallWarning(HocketWarning):
-    """A sync verb was called while an event loop runs in this thread: the loop stands still until it returns."""
+    """A sync verb was called while an event loop runs in this thread: the loop is blocked until it returns."""
 
 
 class DroppedStateWarning(HocketWarning):

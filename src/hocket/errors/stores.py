@@ -19,7 +19,7 @@ __all__ = [
 
 
 class HistoryError(HocketError, RuntimeError):
-    """A store of conversations could not be read or written; what it held stays as it was."""
+    """A store of conversations could not be read or written; its content is unchanged."""
 
 
 class HistoryUnavailable(HistoryError):
@@ -39,7 +39,7 @@ class HistoryLockLost(HistoryUnavailable):
 
 
 class VectorStoreError(HocketError, RuntimeError):
-    """A store of vectors could not be read or written; what it held stays as it was."""
+    """A store of vectors could not be read or written; its content is unchanged."""
 
 
 class VectorStoreUnavailable(VectorStoreError):
@@ -67,16 +67,16 @@ class StoreUnavailable(StoreError):
 class AnswerBusy(HocketError, RuntimeError):
     """A live answer of this name is running: follow it, or stop it first. Nothing was asked."""
 
-    page = "serving.md#answers-that-outlive-the-tab"
+    page = "serving.md#answers-that-survive-a-closed-tab"
 
 
 class AnswerLost(HocketError, RuntimeError):
-    """The process that made a live answer is gone. What it said so far can be read."""
+    """The process of a live answer is gone. The part so far can be read."""
 
-    page = "serving.md#answers-that-outlive-the-tab"
+    page = "serving.md#answers-that-survive-a-closed-tab"
 
 
 class AnswerTooLarge(HocketError, RuntimeError):
     """A live answer has more events than `LiveAnswers` keeps, and was stopped."""
 
-    page = "serving.md#answers-that-outlive-the-tab"
+    page = "serving.md#answers-that-survive-a-closed-tab"

@@ -53,7 +53,7 @@ async def aevaluate(
 ) -> EvalReport:
     """Ask a target for each case, score its answers, and say what they come to, with intervals.
 
-    Answers are written into ``out``, scores beside it (``new.scores.jsonl`` for ``new.jsonl``), both by `arun_batch`: a run
+    Answers are written into ``out``, scores next to it (``new.scores.jsonl`` for ``new.jsonl``), both by `arun_batch`: a run
     that was killed goes on when it is called again, and no answer and no judge is paid for twice. With a ``baseline``, an
     earlier run of the same cases, both are compared after each tenth of the cases, and the run stops as soon as the verdict
     is certain.
@@ -215,7 +215,7 @@ class _Evaluation:
         return case.metadata["output"]
 
     async def score(self, lines: Sequence[AnswerLine], max_concurrency: int) -> BatchReport:
-        """Score what is answered, as far as it is not scored."""
+        """Score the answers without scores."""
         if self._score_rows is None:
             self._score_rows = await ASYNC.call_sync(ScoreRows, find_scores_path(self._out), self._scorers)
         versions = {name: getattr(one, "version", "") or make_code_key(one) for name, one in self._scorers.items()}

@@ -40,7 +40,7 @@ class NamedScorer:
     Args:
         name: of the metric.
         score: the function.
-        version: what else its scores depend on, such as the model and the rubric of a judge: another version scores anew.
+        version: what else its scores depend on, such as the model and the rubric of a judge: another version scores again.
     """
 
     name: str

@@ -105,7 +105,7 @@ def _read_rows(path: str) -> Iterator[tuple[BatchRow, dict[str, Any]]]:
         if not _is_whole(row, data):
             raise InvalidInput(
                 f"{path} has a damaged score, in the line of row {row.row} ({row.id}); take that line out, and run the "
-                "evaluation again: that score alone is made anew"
+                "evaluation again: only that score is made again"
             )
         yield row, cast("dict[str, Any]", data)
 

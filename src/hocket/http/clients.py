@@ -138,7 +138,7 @@ def _register_loop(native: object) -> _Loop:
     """Make room for a loop's clients and have the loop close them at its end."""
     for other in list(_loops):
         is_closed: Callable[[], bool] | None = getattr(other, "is_closed", None)  # asyncio's
-        if is_closed is not None and is_closed():  # it did not end as it should
+        if is_closed is not None and is_closed():  # it did not end properly
             forgotten = _loops.pop(other, None)
             for client in forgotten.all_clients() if forgotten is not None else ():
                 client.abandon()

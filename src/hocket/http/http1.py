@@ -14,7 +14,7 @@ MAX_HEAD = 100 * 1024
 """Bytes that the head of a reply may have."""
 
 MAX_LINE = 4096
-"""Bytes that a line between two chunks may have: with each piece that comes it is read anew."""
+"""Bytes that a line between two chunks may have: with each piece that comes it is read again."""
 
 TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 METHOD = re.compile(TOKEN)

@@ -40,7 +40,7 @@ def add_layer(layer: Layer, *, at_wire: bool = False) -> None:
 
     Args:
         layer: what is put there, until `remove_layer`.
-        at_wire: below all others, so that only what they let through comes to it; else above them.
+        at_wire: below all others, so that it sees only what they let through; else above them.
     """
     global _layers
     with _lock:

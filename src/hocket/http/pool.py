@@ -105,7 +105,7 @@ class Connection:
             if data:
                 return self._reply.feed(data)
         except Exception as error:  # whatever it is: the other side has sent it
-            raise InvalidReply(f"{self.origin} sent what is not HTTP: {error}") from error
+            raise InvalidReply(f"{self.origin} sent a reply that is not HTTP: {error}") from error
         if not self._reply.close():
             when = "before the end of its reply" if self._reply.status else "without a reply"
             raise ConnectionFailed(f"{self.origin} closed the connection {when}", retryable=True)

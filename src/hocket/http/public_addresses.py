@@ -1,6 +1,6 @@
 """Addresses that anybody on the web has, and those that only this machine or a private network has.
 
-Whoever fetches what a stranger has named must not be sent inside. A name is looked up once, and the connection is made to
+A fetch of an untrusted address must not reach private networks. A name is looked up once, and the connection is made to
 what was looked at: a name that leads elsewhere a moment later leads nowhere.
 """
 

@@ -65,7 +65,7 @@ class RecordedExchange:
         headers: of the reply, those that are kept.
         after: seconds until the reply began.
         pieces: of the body as they came, each with the seconds since the one before.
-        end: how it ended, if not as it should.
+        end: how it ended, if not properly.
     """
 
     request: RecordedRequest

@@ -1,4 +1,4 @@
-"""Documents into a store, batch by batch: what the store has is left alone, and what is gone from its source is deleted.
+"""Documents into a store, batch by batch: those in the store stay, and those removed from their source are deleted.
 
 The store itself is asked what it has, so that nothing can get out of step, and a process that is killed goes on where its
 last batch was stored. A record beside it only says which files need not be read for that (`hocket.indexing.stamps`).
@@ -185,7 +185,7 @@ class _Indexer:
             self.result["num_skipped"] += 1
 
     async def look_at_store(self) -> None:
-        """List what was there before: what others add meanwhile is not ours to delete. A store refuses that is of another
+        """List the present documents: those that others add meanwhile must stay. A store refuses that is of another
         model, or that cannot list its documents."""
         await self._store.afind_vectors([""])
         if self._cleanup == "full":

@@ -53,13 +53,7 @@ from hocket.runnables import Runnable, RunnableSerializable
 from hocket.runnables.config import refuse_config_keys
 from hocket.timeouts import TimeoutLike
 
-__all__ = [
-    "BaseLanguageModel",
-    "LangSmithParams",
-    "LanguageModelInput",
-    "LanguageModelLike",
-    "LanguageModelOutput",
-]
+__all__ = ["BaseLanguageModel", "LangSmithParams", "LanguageModelInput", "LanguageModelLike", "LanguageModelOutput"]
 
 LanguageModelInput = PromptValue | str | Sequence[MessageLikeRepresentation]
 """What a model can be asked with: a text, messages or what stands for them, or what a prompt made."""
@@ -107,7 +101,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
             event loops; further ones queue. A stream counts until it ends or is left, so where it is the last allowed,
             another call in between waits for ever. A copy counts for itself.
         custom_get_token_ids: how text is split into tokens, for counting.
-        profile: what the model can take and give; default: what is known by its name (`hocket.profiles`), if anything.
+        profile: the abilities of the model; default: those known by its name (`hocket.profiles`), if any.
         unsupported: what becomes of an option that the server or, by its profile, the model cannot take: "raise" an error,
             "drop" it, or "warn" and drop it. A call may say otherwise. What was dropped the run's metadata tell, under
             ``dropped_options``.
@@ -206,6 +200,9 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
 
     # -- identity
 
+    def __str__(self) -> str:
+        return repr(self)  # pydantic's leaves out the class: of a model without fields nothing would be left
+
     @property
     @abstractmethod
     def _llm_type(self) -> str:
@@ -287,7 +284,7 @@ class BaseLanguageModel(TokenCountingMixin, OptionPolicyMixin, _Runnable[Output]
         return 1 if retry is None else RetryPolicy.of(retry).max_attempts
 
     def _get_pipeline(self) -> Next:
-        """Return the pipeline, composed anew when a field that is part of it has changed."""
+        """Return the pipeline, composed again when a field that is part of it has changed."""
         fields: Any = self.__dict__
         held = fields.get(PIPELINE)
         if (

@@ -99,7 +99,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
         """Answer.
 
         Args:
-            input: a text, messages or whatever `convert_to_messages` takes, or a prompt value.
+            input: a text, messages or any input of `convert_to_messages`, or a prompt value.
             config: callbacks, tags, metadata, run_name and run_id of the run.
             stop: texts at which the answer is cut.
             kwargs: options of the call, handed to the hook.
@@ -231,7 +231,7 @@ class BaseChatModel(ChatCalls, StructuredOutputMixin, ABC):
             candidates, and a run, for each conversation, in order.
 
         Raises:
-            Exception: what the first conversation to fail, by position, raised; the others have run to their end.
+            Exception: of the first conversation to fail, by position; the others have run to their end.
         """
         config = {"callbacks": callbacks, "tags": tags, "metadata": metadata, "run_name": run_name, "run_id": run_id}
         calls = self._open_calls(ASYNC, messages, stop, config, kwargs)

@@ -149,7 +149,7 @@ class OptionPolicyMixin(BaseModel, defer_build=True):
             fields["profile"] = self._resolve_model_profile()  # and not said by the user
 
     def _resolve_model_profile(self) -> ModelProfile | None:
-        """Return what is known of the model, for those who do not say it themselves. (LangChain's name.)"""
+        """Return the profile of the model, unless it is given. (LangChain's name.)"""
         return None
 
     @property

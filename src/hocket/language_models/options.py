@@ -2,7 +2,7 @@
 
 An option may be given when a model is made, bound, and with a call: later beats earlier. None means unset: it is not
 sent, and the server's own default counts; 0 is a value like any other. What an option is called on the wire is the
-provider's data. A class of options has a field for what its server takes, and no other: `ChatOptions` has what all take,
+provider's data. A class of options has fields only for what its server takes: `ChatOptions` has what all take,
 the other classes what some do; `hocket.language_models.option_policy` decides what becomes of the rest.
 """
 

@@ -38,7 +38,7 @@ _ALIASES = {
     "vertexai": "google_vertexai",
 }
 
-# How a model's own name tells its provider, for those who leave it out. Also of providers that are not installed: to
+# How a model's own name tells its provider, where it is left out. Also of providers that are not installed: to
 # say which one is missing helps more than to list those that are there.
 _FAMILIES = (
     (r"(ft:)?(gpt-|chatgpt|o[134](-|$))", "openai"),
@@ -135,12 +135,12 @@ def init_chat_model(model: str, *, model_provider: str | None = None, **options:
     Args:
         model: ``provider:model``, ``provider`` for its default model, or a model's own name. "local" is the embedded
             model, "local:PATH" a GGUF file of one's own, "fake:TEXT" a model that always answers TEXT.
-        model_provider: the provider; then ``model`` is taken as it stands.
+        model_provider: the provider; then ``model`` is used unchanged.
         options: fields of the model.
 
     Raises:
         UnknownModel: no such provider exists, or none is known for the name; the message lists those that exist.
-        MissingDependency: what the provider needs is not installed; the message names the command that installs it.
+        MissingDependency: a package of the provider is not installed; the message names the command that installs it.
         InvalidInput: ``model`` is no text.
 
     Examples:

@@ -32,7 +32,7 @@ class LedgerTotal:
             without an end: in flight, or of a process that died.
         input_tokens, output_tokens, cache_read, cache_write, reasoning, served_tokens: sums of the columns.
         cost: in US dollars, of the entries that have one.
-        unpriced: entries of which nobody knows the cost.
+        unpriced: entries without a known cost.
         estimated: entries whose tokens were counted here.
     """
 
@@ -76,7 +76,7 @@ class LedgerTotal:
 
 
 class Ledger(ABC):
-    """A book of what models were asked and what it cost: an entry for each attempt, and for each answer out of a cache.
+    """A record of usage and costs of models: an entry for each attempt, and for each answer from a cache.
 
     A model has one as its ``ledger``, or all have the one of `set_ledger`. It never slows a call: entries are written by a
     thread, some 50 ms later. Where the store fails they go to a file, ``spool``, and to the store when it is back;
@@ -188,7 +188,7 @@ class Ledger(ABC):
     def total(
         self, by: Sequence[str] = (), since: datetime | timedelta | None = None, **where: object
     ) -> list[LedgerTotal]:
-        """Return what the entries come to, the dearest first.
+        """Return the sums of the entries, the most expensive first.
 
         Args:
             by: the columns, or entries of the metadata, whose values make groups: ``("model", "tenant")``; none: one total.

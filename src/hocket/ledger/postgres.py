@@ -11,8 +11,8 @@ from hocket._databases.postgres import (
     ConnectionPool,
     PostgresClient,
     SyncPool,
-    UndefinedTable,
-    execute,
+    execute_if_there,
+    execute_or_create,
     postgres_server,
 )
 from hocket._databases.urls import drop_secrets
@@ -102,12 +102,8 @@ class PostgresLedger(Ledger):
         self._server.call(self._write_rows, records)
 
     async def _write_rows(self, client: PostgresClient, records: str) -> None:
-        statement = _WRITE.format(table=self.table)
-        try:
-            await execute(client, statement, records)
-        except UndefinedTable:
-            await execute(client, _CREATE.format(table=self.table))
-            await execute(client, statement, records)
+        create, write = (statement.format(table=self.table) for statement in (_CREATE, _WRITE))
+        await execute_or_create(client, create, write, records)
 
     def _read(self, since: datetime | None) -> Iterator[LedgerEntry]:
         place = (since or _FIRST, "")
@@ -120,10 +116,7 @@ class PostgresLedger(Ledger):
             place = (rows[-1][1], rows[-1][0])
 
     async def _read_rows(self, client: PostgresClient, place: tuple[datetime, str]) -> list[tuple[Any, ...]]:
-        try:
-            return await execute(client, _READ.format(table=self.table), *place, _PAGE)
-        except UndefinedTable:
-            return []
+        return await execute_if_there(client, _READ.format(table=self.table), *place, _PAGE)
 
 
 def _from_row(row: Sequence[Any]) -> LedgerEntry:

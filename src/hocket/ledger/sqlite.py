@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
-from hocket._databases.sqlite import SQLiteDatabase, shared_database, transaction
+from hocket._databases.sqlite import LazyDatabase, transaction
 from hocket._databases.urls import check_path
 from hocket.errors import InvalidInput, StoreError
 from hocket.ledger.base import Ledger
@@ -55,7 +55,7 @@ class SQLiteLedger(Ledger):
         self.path: str = check_path(path, "path")
         if self.path == ":memory:":
             raise InvalidInput(f"path is {self.path!r}; it must be a file's")
-        self._database: SQLiteDatabase | None = None
+        self._database = LazyDatabase(self.path, "ledger")
         super().__init__(self.path, metadata, spool)
 
     def _find_address(self) -> str:
@@ -80,16 +80,10 @@ class SQLiteLedger(Ledger):
     def close(self) -> None:
         """Write what has come, and close the connection; the next operation opens another."""
         self.flush()
-        if self._database is not None:
-            self._database.close()
+        self._database.close()
 
     def _open(self) -> AbstractContextManager[sqlite3.Connection]:
-        if self._database is None:
-            self._database = shared_database(self.path, "ledger")
         return self._database.open(_SCHEMA, StoreError)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_database": None}
 
 
 def _to_row(entry: LedgerEntry) -> list[Any]:

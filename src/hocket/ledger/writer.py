@@ -79,7 +79,7 @@ class EntryWriter:
         _flush_before_others_close()
 
     def reset(self) -> None:
-        """Begin anew, without a thread and without entries, as in a forked child: the parent writes its own."""
+        """Begin again, without a thread and without entries, as in a forked child: the parent writes its own."""
         self._changed = threading.Condition(threading.Lock())
         self._queue: list[LedgerEntry] = []
         self._open: dict[str, tuple[LedgerEntry, float]] = {}

@@ -220,7 +220,7 @@ class Loader:
         if not local.isdisjoint(kwargs):
             names = ", ".join(sorted(local & kwargs.keys()))
             raise LoadError(
-                f"{excerpt(lc_id, _SHOWN)} has {names}, which data may not set, lest requests go elsewhere: set it later"
+                f"{excerpt(lc_id, _SHOWN)} has {names}, which data may not set (requests could go elsewhere): set it later"
             )
         if self.init_validator is not None:
             self.init_validator(tuple(map(str, lc_id)), kwargs)

@@ -35,7 +35,7 @@ def _make_hashable(value: object) -> Hashable:
 
 
 def _sort(items: Iterable[object]) -> list[object]:
-    # The order of a set of strings changes from process to process; equal sets shall give equal text.
+    # The order of a set of strings changes from process to process; equal sets must give equal text.
     return sorted(items, key=repr)
 
 

@@ -73,11 +73,11 @@ def filter_messages(
     Args:
         messages: messages or message-likes, or a prompt value. Not changed: a message that loses a call is a copy.
         include_names: names of speakers; one alone may be a string, here and below.
-        exclude_names: likewise, to leave out.
+        exclude_names: the same, to leave out.
         include_types: types of message: ``"human"``, ``"ai"``, ``"system"``, ``"tool"``; or classes.
-        exclude_types: likewise, to leave out.
+        exclude_types: the same, to leave out.
         include_ids: ids of messages. If nothing is to be included, everything is that is not excluded.
-        exclude_ids: likewise, to leave out.
+        exclude_ids: the same, to leave out.
         exclude_tool_calls: ids of tool calls to leave out, with their results; a message none of whose calls is left
             goes as a whole. True: every message with tool calls, and every result.
         keep_tool_pairs: False leaves out what was asked for and no more, as LangChain does: for picking out the results

@@ -1,7 +1,7 @@
 """Why a request does not begin as the one before it, so that the provider's prompt cache is of no use to it.
 
 A provider computes a prompt from its beginning: the tools, the system text, the messages. What stands behind the first
-difference is computed, and paid, anew. A message that did not change is mostly the same object, so each is compared by
+difference is computed, and paid, again. A message that did not change is mostly the same object, so each is compared by
 identity first: that is all that a conversation without a break costs. What providers are not shown (ids, metadata), or do
 not count as part of a prompt (marks for the cache, tools that load later), is no difference.
 """
@@ -74,7 +74,7 @@ class PrefixBreak:
             "compacted": messages were made shorter to fit the window.
         detail: what is different, and where; of a text the first difference, with 40 characters of each side, and whether
             it looks like a time (``a clock?``) or an id (``an id?``). No secret is in it.
-        lost_tokens: about how many tokens of the request before have to be read anew.
+        lost_tokens: about how many tokens of the request before have to be read again.
     """
 
     step: int
@@ -138,8 +138,10 @@ def _compare_heads(before: SentPrompt, after: SentPrompt) -> tuple[BreakCause, s
     ):
         return "tools", detail
     old, new = _find_prompted(before.options), _find_prompted(after.options)
+    if old == new:
+        return None
     changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-    return ("options", ", ".join(changed)) if changed else None
+    return "options", ", ".join(changed)
 
 
 def _name(model: object) -> str:

@@ -190,16 +190,17 @@ def validate_history(messages: Conversation) -> list[HistoryProblem]:
 
 def _problems_of(call: PlacedCall, ids: dict[str, int]) -> Iterator[HistoryProblem]:
     """What is wrong with a call; ``ids`` are those of the calls before it, and where these are."""
-    name = f"the call of {excerpt(call.name)}"
     if not call.id:
-        yield HistoryProblem("missing_call_id", call.index, f"{name} has no id, so nothing can answer it")
+        detail = f"the call of {excerpt(call.name)} has no id, so nothing can answer it"
+        yield HistoryProblem("missing_call_id", call.index, detail)
         return
     if call.id in ids:
-        detail = f"{name} has the id {excerpt(call.id)} of a call in message {ids[call.id]}"
+        detail = f"the call of {excerpt(call.name)} has the id {excerpt(call.id)} of a call in message {ids[call.id]}"
         yield HistoryProblem("duplicate_call_id", call.index, detail)
     ids.setdefault(call.id, call.index)
     if call.result is None:
-        yield HistoryProblem("unanswered_call", call.index, f"{name}, id {excerpt(call.id)}, has no result")
+        detail = f"the call of {excerpt(call.name)}, id {excerpt(call.id)}, has no result"
+        yield HistoryProblem("unanswered_call", call.index, detail)
 
 
 def _problems_of_result(

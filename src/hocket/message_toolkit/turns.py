@@ -59,8 +59,10 @@ def match_calls(messages: Sequence[BaseMessage], roles: Sequence[Role] | None = 
                 asked.pop().result = index
             else:
                 early.setdefault(id, deque()).append(index)
-        elif role == "human" and waiting and (asked := waiting.get(answered_id(message) or "")):
-            asked.pop().result = index
+        elif role == "human":
+            # Nearly all are texts, which answer nothing.
+            if type(message.content) is not str and (asked := waiting.get(answered_id(message) or "")):
+                asked.pop().result = index
         elif role == "ai" and (all_made := calls_of_reply(cast(AIMessage, message))):
             made = [PlacedCall(index, place, call["id"], call["name"]) for place, call in enumerate(all_made)]
             calls.extend(made)

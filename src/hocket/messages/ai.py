@@ -98,7 +98,7 @@ class AIMessage(BaseMessage, init=False):
 
     @property
     def content_blocks(self) -> list[ContentBlock]:
-        """The content as standard blocks, tool calls and reasoning included. Computed anew on each access."""
+        """The content as standard blocks, tool calls and reasoning included. Computed again on each access."""
         from hocket.messages.formats import content_blocks_of  # loaded with the first list of blocks
 
         return content_blocks_of(
@@ -343,7 +343,7 @@ _ORDER: Fields = dict.fromkeys(AIMessage.model_fields)
 def message_chunk_to_message(chunk: BaseMessage) -> BaseMessage:
     """Return ``chunk`` as the whole message that it is a chunk of; any other message as it is.
 
-    Arguments of tool calls are parsed anew: those that are not whole, valid JSON make an invalid tool call, where a
+    Arguments of tool calls are parsed again: those that are not whole, valid JSON make an invalid tool call, where a
     chunk completes them.
     """
     if isinstance(chunk, AIMessageChunk):

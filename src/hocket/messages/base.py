@@ -177,7 +177,7 @@ class BaseMessage(LazyFields, Serializable):
 
     @property
     def content_blocks(self) -> list[ContentBlock]:
-        """The content as standard blocks, whichever provider's blocks it holds. Computed anew on each access."""
+        """The content as standard blocks, whichever provider's blocks it holds. Computed again on each access."""
         from hocket.messages.formats import content_blocks_of  # as in `text`
 
         return content_blocks_of(

@@ -50,14 +50,6 @@ def _block(block: FieldsView) -> str:
     return "" if write is None else write(block)
 
 
-def _text(block: FieldsView) -> str:
-    return escape(text_at(block, "text") or "")
-
-
-def _document(block: FieldsView) -> str:
-    return escape(_cut(text_at(block, "text") or "", _LONGEST_TEXT))
-
-
 def _reasoning(block: FieldsView) -> str:
     text = text_at(block, "reasoning")
     return f"<reasoning>{escape(text)}</reasoning>" if text else ""
@@ -83,8 +75,8 @@ def _server_result(block: FieldsView) -> str:
 
 
 _WRITERS: Mapping[str, Callable[[FieldsView], str]] = {
-    "text": _text,
-    "text-plain": _document,
+    "text": lambda block: escape(text_at(block, "text") or ""),
+    "text-plain": lambda block: escape(_cut(text_at(block, "text") or "", _LONGEST_TEXT)),
     "reasoning": _reasoning,
     "image": _media,
     "audio": _media,

@@ -17,7 +17,7 @@ from hocket.messages.usage import UsageMetadata
 __all__ = ["fast_chunk"]
 
 _FIELDS = set(AIMessageChunk.__pydantic_fields__)
-_PARTS = (dict, str)  # a tuple: a union is made anew, and takes longer to ask for
+_PARTS = (dict, str)  # a tuple: a union is made again, and takes longer to ask for
 _TEXTS = (str, type(None))
 
 

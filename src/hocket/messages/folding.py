@@ -19,21 +19,25 @@ calls say so far, so that folding may stop, show its result and go on from there
 from collections.abc import Mapping
 from typing import Any, cast
 
-from pydantic_core import from_json
-
 from hocket.messages.content import Fields, FieldsView
 from hocket.messages.pieces import Content, Deltas, copy_containers
+from hocket.messages.tool_calls import decode_arguments
 from hocket.messages.usage import UsageMetadata, add_report
 
 __all__ = ["Fold", "ToolCallFold", "leaves", "merge_facts"]
 
 
 class _Call:
-    """One call so far; ``args`` are the pieces of its arguments."""
+    """One call so far; ``args`` are the pieces of its arguments.
 
-    __slots__ = ("args", "extras", "id", "index", "name")
+    ``is_later``: its index had a call before. Then its name is whole: one that grows to that of the call before it could not
+    be told from it in the sum.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("args", "extras", "id", "index", "is_later", "name")
+
+    def __init__(self, *, is_later: bool) -> None:
+        self.is_later = is_later
         self.index: int | str | None = None
         self.id: str | None = None
         self.name: str | None = None
@@ -54,7 +58,7 @@ class _Call:
         if not last.rstrip().endswith("}"):
             return False
         try:
-            from_json(self.text())
+            decode_arguments(self.text())
         except ValueError:
             return False
         return True
@@ -117,8 +121,8 @@ class ToolCallFold:
             call = self.known.get(index)
         else:
             call = self.calls[-1] if self.calls and not name else None
-        if call is not None and name and call.name and call.args and (name != call.name or call.is_whole()):
-            return None
+        if call is not None and name and call.name and (call.args or call.is_later):
+            return None if name != call.name or call.is_whole() else call
         return call
 
     def _of_id(self, id_: str, *, any_index: bool) -> _Call | None:
@@ -126,7 +130,7 @@ class ToolCallFold:
         return next((call for call in calls if call.id == id_ and (any_index or call.index is None)), None)
 
     def _start(self, index: int | str | None, id_: str | None) -> _Call:
-        call = _Call()
+        call = _Call(is_later=index in self.known)
         self.calls.append(call)
         if index is not None:
             self.known.pop(index, None)

@@ -23,7 +23,7 @@ class NotificationMetadata(TypedDict):
 def add_notification_metadata(message: HumanMessage, *, source: str, data: Fields | None = None) -> HumanMessage:
     """Return a copy of a message that says that ``source`` has added it, and not the user. No model is told.
 
-    Whoever writes messages may write this, too: it is no reason to trust one.
+    An author of messages may write this, too: it is no reason to trust one.
     """
     kept = {key: value for key, value in message.additional_kwargs.items() if key != _DATA}
     added: Fields = {_SOURCE: source} if data is None else {_SOURCE: source, _DATA: dict(data)}

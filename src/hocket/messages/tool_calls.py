@@ -7,6 +7,7 @@ A record may be written without its ``type``; in a message it has one, as in Lan
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, cast
 
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidToolCall",
     "ToolCall",
     "ToolCallChunk",
+    "decode_arguments",
     "default_tool_chunk_parser",
     "default_tool_parser",
     "invalid_tool_call",
@@ -89,6 +91,32 @@ def invalid_tool_call(
     return {"name": name, "args": args, "id": id, "error": error, "type": "invalid_tool_call"}
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_CONTROL = re.compile(r"[\0-\x1f]")
+
+
+def decode_arguments(text: str, *, partial: bool = False) -> object:
+    """Return the value of a JSON text that a model wrote. Line breaks and other control characters may be in its strings.
+
+    JSON wants them escaped; models that write code often do not, and LangChain reads them, too.
+
+    Args:
+        text: the text.
+        partial: whether text that ends early is completed.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    allowed: Literal["trailing-strings", "off"] = "trailing-strings" if partial else "off"
+    try:
+        return cast(object, from_json(text, allow_partial=allowed))
+    except ValueError:
+        if not _CONTROL.search(text):
+            raise
+        escaped = _STRING.sub(lambda string: _CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", string[0]), text)
+        return cast(object, from_json(escaped, allow_partial=allowed))
+
+
 def parse_tool_arguments(arguments: object, *, partial: bool = False) -> Fields:
     """Return the arguments of a tool call as a dict.
 
@@ -104,7 +132,7 @@ def parse_tool_arguments(arguments: object, *, partial: bool = False) -> Fields:
         if not arguments.strip():
             return {}
         try:
-            arguments = from_json(arguments, allow_partial="trailing-strings" if partial else "off")
+            arguments = decode_arguments(arguments, partial=partial)
         except ValueError as error:
             raise InvalidInput(f"The arguments are not valid JSON: {error}") from None
     if arguments is None:

@@ -58,7 +58,7 @@ class Placed(cst.MetadataDependent):
         if not read_dotted(node):
             return []
         names = list(self.get_metadata(QualifiedNameProvider, node, ()) or ())
-        is_clear = bool(names) and all(one.source is QualifiedNameSource.IMPORT for one in names)  # nor assigned anew
+        is_clear = bool(names) and all(one.source is QualifiedNameSource.IMPORT for one in names)  # nor assigned again
         return names[0].name.split(".") if is_clear and is_langchain(names[0].name) else []
 
     def is_bridge(self, func: cst.CSTNode) -> bool:

@@ -1,4 +1,4 @@
-"""Import statements, written anew: those of one place stay together, with their comments."""
+"""Import statements, written again: those of one place stay together, with their comments."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class Written:
 def write_import_from(
     node: cst.ImportFrom, module: str, reader: ProgramReader, staying: StayingReader, line: int
 ) -> Written:
-    """Write ``from MODULE import ...`` anew.
+    """Write ``from MODULE import ...`` again.
 
     Args:
         node: the statement.
@@ -92,7 +92,7 @@ def write_import_from(
 
 
 def write_import(node: cst.Import, reader: ProgramReader, staying: StayingReader, line: int) -> Written:
-    """Write ``import MODULE, ...`` anew.
+    """Write ``import MODULE, ...`` again.
 
     Args:
         node: the statement.

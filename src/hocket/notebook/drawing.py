@@ -1,4 +1,4 @@
-"""A stream, shown as it comes: in the output of a notebook's cell, which is drawn anew, or else on standard output.
+"""A stream, shown as it comes: in the output of a notebook's cell, which is drawn again, or else on standard output.
 
 IPython is not imported: where a notebook runs, it has been.
 """
@@ -182,6 +182,6 @@ def find_output() -> Output:
     shell = None if find_shell is None else find_shell()
     if shell is None or shell.display_pub is None:
         return Terminal()
-    # A terminal's publisher is the plain one: it cannot draw anew.
+    # A terminal's publisher is the plain one: it cannot draw again.
     is_plain = type(shell.display_pub) is ipython.core.displaypub.DisplayPublisher
     return Terminal() if is_plain else Cell(ipython.display.display)

@@ -9,7 +9,7 @@ The simplest of them, the text of an answer, is here, too.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import ConfigDict
 
@@ -92,6 +92,8 @@ class BaseGenerationOutputParser(ParserRunnable[T], ABC, Generic[T]):
 class BaseOutputParser(ParserRunnable[T], ABC, Generic[T]):
     """A parser that reads text. A subclass needs `parse` alone."""
 
+    _type_name: ClassVar[str] = ""
+
     @abstractmethod
     def parse(self, text: str) -> T:
         """Return what ``text``, which a model wrote, says.
@@ -119,7 +121,9 @@ class BaseOutputParser(ParserRunnable[T], ABC, Generic[T]):
     @property
     def _type(self) -> str:
         """A name for the kind of parser."""
-        raise NotImplementedError(f"{type(self).__name__} has no _type")
+        if not self._type_name:
+            raise NotImplementedError(f"{type(self).__name__} has no _type")
+        return self._type_name
 
 
 def to_generations(input: ParserInput) -> list[Generation]:
@@ -214,6 +218,8 @@ class StrOutputParser(BaseTransformOutputParser[str]):
         'Hello.'
     """
 
+    _type_name: ClassVar[str] = "default"
+
     def parse(self, text: str) -> str:
         """Return ``text``."""
         return text
@@ -221,10 +227,6 @@ class StrOutputParser(BaseTransformOutputParser[str]):
     def get_format_instructions(self) -> str:
         """Return nothing: any text will do."""
         return ""
-
-    @property
-    def _type(self) -> Literal["default"]:
-        return "default"
 
     def _incremental(self) -> Incremental[ParserInput, str]:
         return _Texts()

@@ -6,7 +6,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from json import dumps
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, SkipValidation
 
@@ -98,6 +98,7 @@ class JsonOutputParser(BaseJSONOutputParser[Any]):
     """
 
     pydantic_object: SkipValidation[type[BaseModel] | None] = None
+    _type_name: ClassVar[str] = "simple_json_output_parser"
 
     def _read(self, value: object) -> Any:
         return value
@@ -107,10 +108,6 @@ class JsonOutputParser(BaseJSONOutputParser[Any]):
         return (
             "Answer with one JSON value." if self.pydantic_object is None else schema_instructions(self.pydantic_object)
         )
-
-    @property
-    def _type(self) -> str:
-        return "simple_json_output_parser"
 
 
 SimpleJsonOutputParser = JsonOutputParser

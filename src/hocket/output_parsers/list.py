@@ -7,7 +7,7 @@ come, and reads no character twice.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Annotated, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 from pydantic import AfterValidator
 
@@ -88,16 +88,14 @@ class CommaSeparatedListOutputParser(ListOutputParser):
     An item in double quotes may contain commas, line breaks, and double quotes written twice, as in CSV.
     """
 
+    _type_name: ClassVar[str] = "comma-separated-list"
+
     def _reader(self) -> _Reader:
         return _Commas()
 
     def get_format_instructions(self) -> str:
         """Return words that ask for such a list."""
         return "Answer with a list of values separated by commas, and with nothing else. For example: red, green, blue"
-
-    @property
-    def _type(self) -> str:
-        return "comma-separated-list"
 
 
 _MARK = re.compile(r'[",\n]')
@@ -192,14 +190,11 @@ class NumberedListOutputParser(_LineListOutputParser):
     """
 
     pattern: Regex = r"(?<!\d)\d+\.\s(.+)"
+    _type_name: ClassVar[str] = "numbered-list"
 
     def get_format_instructions(self) -> str:
         """Return words that ask for such a list."""
         return "Answer with a numbered list, one item a line, and with nothing else. For example:\n\n1. red\n2. green"
-
-    @property
-    def _type(self) -> str:
-        return "numbered-list"
 
 
 class MarkdownListOutputParser(_LineListOutputParser):
@@ -210,11 +205,8 @@ class MarkdownListOutputParser(_LineListOutputParser):
     """
 
     pattern: Regex = r"^\s*[-*]\s(.+)$"
+    _type_name: ClassVar[str] = "markdown-list"
 
     def get_format_instructions(self) -> str:
         """Return words that ask for such a list."""
         return "Answer with a Markdown list, one item a line, and with nothing else. For example:\n\n- red\n- green"
-
-    @property
-    def _type(self) -> str:
-        return "markdown-list"

@@ -129,7 +129,7 @@ class JsonOutputToolsParser(BaseGenerationOutputParser[Any]):
         """
         generation = result[0] if result else None
         if not isinstance(generation, ChatGeneration):
-            raise OutputParserException("tool calls stand in messages: give this parser the answer of a chat model")
+            raise OutputParserException("tool calls are in messages: give this parser the answer of a chat model")
         calls, invalid = _get_calls(generation.message)
         if invalid and not partial:
             faults = "; ".join(f"{call['name']}: {call['error']}" for call in invalid)
@@ -210,7 +210,7 @@ class _Calls:
 
     def feed(self, piece: ParserInput, /) -> Iterable[Any]:
         if not isinstance(piece, BaseMessage):
-            raise OutputParserException("tool calls stand in messages: give this parser the answer of a chat model")
+            raise OutputParserException("tool calls are in messages: give this parser the answer of a chat model")
         chunk = to_chunk(piece)
         self._gathered.add(chunk)
         fragments = chunk.tool_call_chunks if isinstance(chunk, AIMessageChunk) else []

@@ -1,6 +1,6 @@
 """JSON that is still being written: its value so far, at a cost that does not grow with the text before.
 
-Parsing the text anew at every piece is quadratic. So this reads every character once, and keeps the containers that are
+Parsing the text again at every piece is quadratic. So this reads every character once, and keeps the containers that are
 still open on a stack. A snapshot copies these alone; values that are finished are shared between snapshots. Shown is only
 what later text cannot change: a number or a word (``tru``) when it is finished, a key when its value begins, a string as
 far as it goes, without half an escape. So every snapshot is a prefix of the final value.

@@ -1,6 +1,6 @@
 """A pydantic model in an answer."""
 
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, SkipValidation, ValidationError
 
@@ -31,6 +31,7 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
     """
 
     pydantic_object: SkipValidation[type[TBaseModel]]
+    _type_name: ClassVar[str] = "pydantic"
 
     def _read(self, value: object) -> TBaseModel:
         return validate_answer(self.pydantic_object, value)
@@ -52,10 +53,6 @@ class PydanticOutputParser(BaseJSONOutputParser[TBaseModel], Generic[TBaseModel]
     def OutputType(self) -> type[TBaseModel]:
         """The model."""
         return self.pydantic_object
-
-    @property
-    def _type(self) -> str:
-        return "pydantic"
 
 
 def validate_answer(model: type[TBaseModel], value: object) -> TBaseModel:

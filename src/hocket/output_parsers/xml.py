@@ -11,7 +11,7 @@ that an element is seen late or, without a last call, never. That is switched of
 import contextlib
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 from xml.parsers import expat
 
 from hocket.errors import OutputParserException
@@ -41,6 +41,7 @@ class XMLOutputParser(BaseTransformOutputParser[dict[str, Any]]):
     """
 
     tags: list[str] | None = None
+    _type_name: ClassVar[str] = "xml"
 
     def parse(self, text: str) -> dict[str, Any]:
         """Return the first element of ``text``.
@@ -59,10 +60,6 @@ class XMLOutputParser(BaseTransformOutputParser[dict[str, Any]]):
             "Answer with one XML element, and with nothing else. Close every tag that you open, in the right order."
             f"{tags} For example:\n<answer>\n  <item>red</item>\n  <item>green</item>\n</answer>"
         )
-
-    @property
-    def _type(self) -> str:
-        return "xml"
 
     def _incremental(self) -> Incremental[ParserInput, dict[str, Any]]:
         return _Reader()

@@ -7,7 +7,7 @@ from hocket.prices.price import Price
 __all__ = ["batch_price_of", "price_attempt"]
 
 _HALF = frozenset({"anthropic", "google_genai", "mistralai", "openai", "openai_responses"})
-"""Providers that take half for a batch, by their pages; those who speak their APIs need not."""
+"""Providers that take half for a batch, by their pages; compatible servers need not."""
 
 
 def batch_price_of(model: object, provider: str | None = None) -> Price | None:

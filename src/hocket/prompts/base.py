@@ -147,7 +147,7 @@ class BasePromptTemplate(PureRunnable[dict[str, Any], PromptValue], ABC, Generic
         print(self.pretty_repr())
 
     def _derive(self, **changes: object) -> Self:
-        """Return a prompt like this one, with changes, whose variables are found anew."""
+        """Return a prompt like this one, with changes, whose variables are found again."""
         made = self.model_copy(update=changes)
         made._find_variables()
         return made

@@ -197,6 +197,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
 
     messages: SkipValidation[list[MessageLike]]
     validate_template: bool = False
+    _prompt_type: ClassVar[str] = "chat"
 
     def __init__(
         self,
@@ -305,10 +306,6 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
     def pretty_repr(self, html: bool = False) -> str:
         """Return the prompt for reading: its variables in braces."""
         return "\n\n".join(part.pretty_repr(html) for part in self.messages)
-
-    @property
-    def _prompt_type(self) -> str:
-        return "chat"
 
 
 def _to_template(message: object, template_format: PromptTemplateFormat = "f-string") -> MessageLike:

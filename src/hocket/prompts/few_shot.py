@@ -1,7 +1,7 @@
 """Prompts with examples in them. Examples are values: a brace in one is a brace."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import SkipValidation
 
@@ -89,6 +89,7 @@ class FewShotPromptTemplate(_FewShotText):
     suffix: str
     prefix: str = ""
     template_format: PromptTemplateFormat = "f-string"
+    _prompt_type: ClassVar[str] = "few_shot"
 
     def _find_variables(self) -> None:
         ends = (compile_template(text, self.template_format) for text in (self.prefix, self.suffix))
@@ -110,10 +111,6 @@ class FewShotPromptTemplate(_FewShotText):
         pieces = (self.prefix, self.example_prompt.pretty_repr(html), self.suffix)
         return self.example_separator.join([piece for piece in pieces if piece])
 
-    @property
-    def _prompt_type(self) -> str:
-        return "few_shot"
-
 
 class FewShotPromptWithTemplates(_FewShotText):
     """A text with examples in it, whose prefix and suffix are prompts themselves.
@@ -126,6 +123,7 @@ class FewShotPromptWithTemplates(_FewShotText):
 
     suffix: StringPromptTemplate
     prefix: StringPromptTemplate | None = None
+    _prompt_type: ClassVar[str] = "few_shot_with_templates"
 
     def _find_variables(self) -> None:
         ends = (self.suffix,) if self.prefix is None else (self.prefix, self.suffix)
@@ -139,10 +137,6 @@ class FewShotPromptWithTemplates(_FewShotText):
         parts = [part for part in (self.prefix, self.example_prompt, self.suffix) if part is not None]
         return self.example_separator.join(part.pretty_repr(html) for part in parts)
 
-    @property
-    def _prompt_type(self) -> str:
-        return "few_shot_with_templates"
-
 
 class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
     """Examples as messages, for the middle of a chat prompt.
@@ -153,6 +147,7 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
     """
 
     example_prompt: BaseMessagePromptTemplate | BaseChatPromptTemplate
+    _prompt_type: ClassVar[str] = "few_shot_chat"
 
     def format_messages(self, /, **kwargs: object) -> list[BaseMessage]:
         """Return the messages of the examples.
@@ -173,7 +168,3 @@ class FewShotChatMessagePromptTemplate(_Examples, BaseChatPromptTemplate):
     def pretty_repr(self, html: bool = False) -> str:
         """Return what an example looks like, for reading."""
         return self.example_prompt.pretty_repr(html)
-
-    @property
-    def _prompt_type(self) -> str:
-        return "few_shot_chat"

@@ -1,5 +1,7 @@
 """An image as a prompt: its address, with variables in it."""
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from hocket.errors import InvalidInput
@@ -24,6 +26,7 @@ class ImagePromptTemplate(BasePromptTemplate[ImageURL]):
 
     template: Fields = Field(default_factory=dict)
     template_format: PromptTemplateFormat = "f-string"
+    _prompt_type: ClassVar[str] = "image-prompt"
 
     def _check_template(self) -> None:
         if "path" in self.template or "path" in self.input_variables:
@@ -61,7 +64,3 @@ class ImagePromptTemplate(BasePromptTemplate[ImageURL]):
     def pretty_repr(self, html: bool = False) -> str:
         """Return the template for reading."""
         return str(self.template)
-
-    @property
-    def _prompt_type(self) -> str:
-        return "image-prompt"

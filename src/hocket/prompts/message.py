@@ -80,6 +80,7 @@ class PromptTemplate(StringPromptTemplate):
     template: str
     template_format: PromptTemplateFormat = "f-string"
     validate_template: bool = False
+    _prompt_type: ClassVar[str] = "prompt"
 
     @classmethod
     def from_template(
@@ -154,10 +155,6 @@ class PromptTemplate(StringPromptTemplate):
     def pretty_repr(self, html: bool = False) -> str:
         """Return the template."""
         return self.template
-
-    @property
-    def _prompt_type(self) -> str:
-        return "prompt"
 
 
 class BaseStringMessagePromptTemplate(RoleTemplate, ABC):

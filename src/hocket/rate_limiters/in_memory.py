@@ -17,7 +17,7 @@ __all__ = ["InMemoryRateLimiter"]
 
 LATENESS = 0.05
 """Seconds by which a waiter may wake too late without a loss. What is missed beyond, while a loop stood still, is
-missed: those who waited would all go at once."""
+missed: all waiting calls would go at once."""
 
 
 class InMemoryRateLimiter(WaitQueue, BaseRateLimiter):

@@ -245,11 +245,11 @@ class RateLimiter(BaseRateLimiter):
     # -- learning
 
     def learn(self, headers: Mapping[str, str]) -> None:
-        """Take what a reply says of limits. See `alearn`."""
+        """Learn the limits in a reply. See `alearn`."""
         drive(self._learn(BLOCKING, headers))
 
     async def alearn(self, headers: Mapping[str, str]) -> None:
-        """Take what a reply says of the limits of the account, for all who share this one.
+        """Learn the account's limits in a reply, for all users of this limiter.
 
         A limit is taken over where it is lower than the given one, or none is given. Where nothing remains of one, nobody
         goes before it is reset. Headers of OpenAI, Anthropic and their relatives are understood; others change nothing.
@@ -285,7 +285,7 @@ class RateLimiter(BaseRateLimiter):
         """Go slower after a server has refused, for all who share this limit; once in two seconds, however many refused.
 
         Args:
-            retry_after: seconds for which nobody goes; None: the server did not say.
+            retry_after: seconds for which no request goes; None: the server did not say.
         """
         await self._slow_down(ASYNC, retry_after)
 
@@ -295,11 +295,11 @@ class RateLimiter(BaseRateLimiter):
         await self._line.do(mode, lambda store: store.slow_down(retry_after or 0.0))
 
     def pause(self, seconds: float, *, probe: bool = False) -> None:
-        """Let nobody go for a while. See `apause`."""
+        """Stop all requests for a while. See `apause`."""
         drive(self._pause(BLOCKING, seconds, probe))
 
     async def apause(self, seconds: float, *, probe: bool = False) -> None:
-        """Let nobody who shares this limit go for a while; unlike `aslow_down` it changes nothing about the pace.
+        """Stop all requests of this limit for a while; unlike `aslow_down` it does not change the pace.
 
         Args:
             seconds: a shorter pause ends no longer one.
@@ -317,11 +317,11 @@ class RateLimiter(BaseRateLimiter):
         await self._line.do(mode, lambda store: store.learn((0.0, 0.0, 0.0, 0.0), seconds, probes=probe))
 
     def state(self) -> RateLimitState:
-        """Return the limit as it stands."""
+        """Return the state of the limit."""
         return drive(self._read_state(BLOCKING))
 
     async def astate(self) -> RateLimitState:
-        """Return the limit as it stands."""
+        """Return the state of the limit."""
         return await self._read_state(ASYNC)
 
     async def _read_state(self, mode: Mode) -> RateLimitState:
@@ -363,7 +363,7 @@ class RateLimiter(BaseRateLimiter):
         bare = drop_secrets(self._address)
         if bare != self._address:
             warnings.warn(
-                f"pickling {self!r} leaves its password behind; make it anew where it is loaded",
+                f"pickling {self!r} leaves its password behind; make it again after loading",
                 DroppedStateWarning,
                 stacklevel=2,
             )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import cast
 from uuid import uuid4
 
-from hocket._databases.postgres import PostgresClient, UndefinedFunction, UndefinedTable, execute, postgres_server
+from hocket._databases.postgres import execute_or_create, postgres_server
 from hocket._databases.urls import add_parameters
 from hocket._secrets import redact_url
 from hocket.errors import InvalidInput, StoreError, StoreUnavailable
@@ -101,13 +101,5 @@ class PostgresStore:
         now = None if self._time is None else self._time()
         after = f", {places}" if places else ""
         statement = f"SELECT hocket_limit_{what}_{FORMAT}(%s::text, %s::float8{after})"
-        found = self._server.call(_run, statement, (self._name, now, *arguments))
+        ((found,),) = self._server.call(execute_or_create, CREATE, statement, self._name, now, *arguments)
         return cast("list[float] | None", found)
-
-
-async def _run(client: PostgresClient, statement: str, arguments: tuple[object, ...]) -> object:
-    try:
-        return (await execute(client, statement, *arguments))[0][0]
-    except (UndefinedFunction, UndefinedTable):
-        await execute(client, CREATE)
-        return (await execute(client, statement, *arguments))[0][0]

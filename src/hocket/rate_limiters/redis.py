@@ -6,11 +6,11 @@ keeps them together, and expire when nobody uses the limit.
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from typing import cast
 from uuid import uuid4
 
-from hocket._databases.redis import NoScriptError, RedisClient, redis_server
+from hocket._databases.redis import redis_server, run_script
 from hocket._databases.urls import add_parameters
 from hocket._secrets import redact_url
 from hocket.errors import StoreError, StoreUnavailable
@@ -19,9 +19,6 @@ from hocket.rate_limiters.limits import RateLimits
 from hocket.rate_limiters.redis_script import SCRIPT
 from hocket.rate_limiters.schedule import Grant
 from hocket.rate_limiters.store import Exchange, ExchangeReply, Figures
-
-if TYPE_CHECKING:
-    import redis
 
 __all__ = ["RedisStore"]
 
@@ -48,7 +45,6 @@ class RedisStore:
         self._keys = [tag + part for part in ("state", "log", "members")]
         self._time = time
         self._id = uuid4().hex
-        self._digest: str | None = None
 
     def configure(self, limits: RateLimits) -> RateLimits | None:
         """Have ``limits`` hold from now on; return those that held so far."""
@@ -108,14 +104,4 @@ class RedisStore:
 
     def _call(self, what: str, *arguments: str | float) -> object:
         now = 0 if self._time is None else round(self._time() * MICROSECOND)
-        return self._server.call(self._run, (what, now, *arguments))
-
-    async def _run(self, client: RedisClient, arguments: Sequence[str | float]) -> object:
-        sync = cast("redis.Redis", client)
-        if self._digest is not None:
-            try:
-                return sync.evalsha(self._digest, len(self._keys), *self._keys, *arguments)
-            except NoScriptError:  # the server was started again
-                pass
-        self._digest = sync.script_load(SCRIPT)
-        return sync.evalsha(self._digest, len(self._keys), *self._keys, *arguments)
+        return self._server.call(run_script, SCRIPT, self._keys, (what, now, *arguments))

@@ -62,7 +62,7 @@ class SharedLine(Line):
         store: of the limit.
         owner: the limiter, as errors show it.
         limits: that it was made with.
-        if_store_fails: what those who wait get: the error, or leave by a share of the limit.
+        if_store_fails: what waiting calls get: the error, or a share of the limit.
     """
 
     trips: int
@@ -246,7 +246,7 @@ class SharedLine(Line):
         failure: Exception | None = None
         try:
             outcome = drive(self._circuit.run(BLOCKING, talk))
-        except Exception as error:  # told to those who wait
+        except Exception as error:  # raised in the waiting calls
             failure = error
         with self._lock:
             self._busy_since = None

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from uuid import uuid4
 
-from hocket._databases.sqlite import SQLiteDatabase, is_foreign, shared_database, transaction
+from hocket._databases.sqlite import LazyDatabase, is_foreign, transaction
 from hocket._databases.urls import check_path
 from hocket._runtime import clock
 from hocket.errors import InvalidInput, StoreError
@@ -88,7 +88,7 @@ class SQLiteStore:
 
     def __init__(self, path: str, name: str, time: Callable[[], float] | None = None) -> None:
         self._path = check_path(path, "the path in store")
-        self._database: SQLiteDatabase | None = None
+        self._database = LazyDatabase(self._path, "limits", 2.0, is_durable=False)
         self._name = name
         self._time = time or clock.RealClock().time
         self._id = uuid4().hex
@@ -158,9 +158,7 @@ class SQLiteStore:
     def _open(self, limits: RateLimits | None = None) -> Generator[_Row | None]:
         """Have the state alone; None: there is none, or none that is fresh, and no ``limits`` to make it of."""
         if os.path.isdir(self._path):
-            raise InvalidInput(f"{self._path} is a directory; store=... wants the path of a file")
-        if self._database is None:  # found with calls that no event loop may make
-            self._database = shared_database(self._path, "limits", 2.0, is_durable=False)
+            raise InvalidInput(f"{self._path} is a directory; store=... needs the path of a file")
         try:
             with self._database.open(_SCHEMA, StoreError) as connection, transaction(connection):
                 row = self._read(connection, limits)

@@ -1,6 +1,6 @@
 """Where a limit is kept: in this process, or in a database that processes share.
 
-A store does a whole exchange at once: what has ended is settled, then those who wait are served, first come first served.
+A store does a whole exchange at once: what has ended is settled, then waiting calls are served, first come first served.
 So one round trip serves all who wait in a process, and nobody sees half of it.
 """
 
@@ -40,7 +40,7 @@ class Exchange(NamedTuple):
     """What a process tells a store, and asks of it.
 
     Attributes:
-        needs: of those who wait, in order.
+        needs: of the waiting calls, in order.
         ends: of what was granted.
         held: grants of the process whose time has not come.
         in_flight: its requests under way, and those that were granted.
@@ -60,7 +60,7 @@ class ExchangeReply(NamedTuple):
     """The answer of a store.
 
     Attributes:
-        grants: for those who wait, in order. The first that was not granted is the last here.
+        grants: for the waiting calls, in order. The first that was not granted is the last here.
         processes: how many share the limit; 0: it was not asked.
     """
 

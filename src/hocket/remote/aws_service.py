@@ -116,7 +116,7 @@ class AWSService(RemoteService):
         if not region and not (fields.get("api_key") and fields.get("base_url")):
             raise InvalidInput("AWS has regions, and none is named: give region_name='eu-west-1', or set AWS_REGION")
         if region and not re.fullmatch("[a-z0-9-]+", region):  # it becomes a part of the address
-            raise InvalidInput(f"the region {excerpt(region)} is none of AWS's: region_name='eu-west-1'")
+            raise InvalidInput(f"the region {excerpt(region)} is not one of AWS's: region_name='eu-west-1'")
         if keys := _take_keys(fields):
             fields["credentials"] = keys
         elif profile := fields.get("credentials_profile_name"):

@@ -2,7 +2,7 @@
 
 A mix-in for pydantic classes: chat models, text models and embeddings. It holds configuration only, in flat fields; what
 the provider's API is, is data (`Endpoint`), and another object sends (`Sender`). Connections are the event loop's (see
-`hocket.http.clients`), shared by all services whose settings are equal. So a service may be made anew for every request,
+`hocket.http.clients`), shared by all services whose settings are equal. So a service may be made again for every request,
 copied, pickled, and used from several loops. What it lists are names, each with what is known of the model beside it.
 """
 
@@ -216,7 +216,7 @@ class RemoteService(AsyncClosing, LateModel):
     async def _authenticate(self, request: HTTPRequest) -> Mapping[str, str]:
         """Return the headers that authenticate a request, secrets as `Secret`; by default those that `_sign` makes.
 
-        A provider that takes no key overrides it, and `_mask_authentication`. Asked anew for each attempt; not at all while
+        A provider that takes no key overrides it, and `_mask_authentication`. Asked again for each attempt; not at all while
         a recording answers, so that no test needs the service that gives keys.
 
         Args:
@@ -240,7 +240,7 @@ class RemoteService(AsyncClosing, LateModel):
 
         Args:
             request: as for `_authenticate`.
-            key: whoever gave it: the caller, a function of the caller's, the environment. In `render` it is a mask where
+            key: from the caller, a function of the caller's, or the environment. In `render` it is a mask where
                 a function would give it.
         """
         return self._make_key_headers(key)

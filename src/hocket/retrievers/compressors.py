@@ -19,7 +19,7 @@ class EmbeddingsFilter(BaseDocumentCompressor):
     """Keeps the documents whose vectors are nearest to the question's, best first, each with its ``score``, the cosine.
 
     Args:
-        embeddings: the model. The documents are embedded anew for each question: give a `CacheBackedEmbeddings` for
+        embeddings: the model. The documents are embedded again for each question: give a `CacheBackedEmbeddings` for
             those that come often.
         k: documents at most; None: any number.
         similarity_threshold: the least score, from -1 to 1; None: any.

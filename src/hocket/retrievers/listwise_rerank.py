@@ -93,7 +93,7 @@ class LLMListwiseRerank(BaseDocumentCompressor):
         try:
             answer = await self.reranker.ainvoke(asked, {"callbacks": callbacks})
         except OutputParserException as error:
-            _log.warning("the order of %d documents stays: the model's answer is none: %s", len(documents), error)
+            _log.warning("the order of %d documents stays: the model's answer is no order: %s", len(documents), error)
         else:
             if not isinstance(answer, DocumentOrder):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
                 raise InvalidHook(f"the reranker returned {type(answer).__name__}; it returns a DocumentOrder")

@@ -40,7 +40,7 @@ else:
 
 
 class CascadeStep(TypedDict):
-    """What a model of a cascade came to.
+    """The result of a model of a cascade.
 
     Attributes:
         model: its name.

@@ -66,20 +66,9 @@ def _draw(places: Sequence[DeploymentPlace], draw: Callable[[], float]) -> Deplo
     return places[-1]
 
 
-def _score_weight(place: DeploymentPlace) -> float:
-    return place.in_flight / (place.weight or 1.0)  # of two that are idle the first drawn: that has the shares
-
-
-def _score_latency(place: DeploymentPlace) -> float:
-    return (place.first_token or 0.0) * (place.in_flight + 1)
-
-
-def _score_headroom(place: DeploymentPlace) -> float:
-    return -place.headroom
-
-
 _SCORES: Mapping[Rule, Callable[[DeploymentPlace], float]] = {
-    "weight": _score_weight,
-    "latency": _score_latency,
-    "headroom": _score_headroom,
+    # Of two that are idle the first drawn: that has the shares.
+    "weight": lambda place: place.in_flight / (place.weight or 1.0),
+    "latency": lambda place: (place.first_token or 0.0) * (place.in_flight + 1),
+    "headroom": lambda place: -place.headroom,
 }

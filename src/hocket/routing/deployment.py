@@ -1,4 +1,4 @@
-"""One of the models behind a router: what it is, and how it stands in this process.
+"""One of the models behind a router: what it is, and its state in this process.
 
 Whether others may be asked is known here as far as this process has seen it. What all processes know is in the rate
 limiter of the deployment, which is asked before each attempt anyway (`hocket.routing.gate`).
@@ -157,7 +157,7 @@ class DeploymentPlace:
         self.first_token = seconds if mean is None else mean + (seconds - mean) * _SMOOTHING
 
     def describe(self) -> DeploymentState:
-        """Return how it stands."""
+        """Return its state."""
         resting = max(0.0, self.rests_until - clock.current().now())
         reason = self.reason if resting else None
         return DeploymentState(self.name, resting, reason, self.in_flight, self.first_token, self.fails)

@@ -25,7 +25,7 @@ class NoRoomError(RateLimitError):
 
 
 class Gate(BaseRateLimiter):
-    """Asks the limiter of a place. The router's verbs are async, whoever calls them."""
+    """Asks the limiter of a place. The router's verbs are async for every caller."""
 
     def __init__(self, place: DeploymentPlace) -> None:
         self._place = place

@@ -28,7 +28,7 @@ FEWEST = 20
 """First tokens until which nothing is known."""
 
 EVERY = 16
-"""First tokens after which the time to wait is found anew."""
+"""First tokens after which the time to wait is found again."""
 
 MOST_SAVED = 10.0
 """Hedges that calls which needed none leave to later ones."""

@@ -1,6 +1,6 @@
 """A chat model made of deployments: one run, one budget of attempts, one deadline, one bill.
 
-What all deployments can is what the router can. Which of them is asked, and which one next, is in `hocket.routing.dispatch`.
+The router supports what all deployments support. Which one is asked, and which one next, is in `hocket.routing.dispatch`.
 """
 
 import math
@@ -52,7 +52,7 @@ class ChatRouter(ModelGroup):
             first tokens come early), "headroom" (more is left of its limits), "cost" (the cheapest of all).
         hedge: the share of calls for which a second deployment is asked where the first one is late: its first token (of
             ``ainvoke`` its answer) takes longer than twice the p90 of the last 256. The first to speak has won. A hedge
-            counts as an attempt, so it wants a ``retry`` of two or more. None: none is.
+            counts as an attempt, so it needs a ``retry`` of two or more. None: none is.
         affinity: whether a conversation stays with its deployment; the first turn of one whose metadata have a
             ``session_id`` is placed by that.
         cooldown: seconds for which a deployment rests after failures; each rest in a row is twice as long, up to 8 times.
@@ -133,7 +133,7 @@ class ChatRouter(ModelGroup):
     # -- how it stands
 
     async def astate(self) -> list[DeploymentState]:
-        """Return how each deployment stands, by what this process and the store know."""
+        """Return the state of each deployment, as known to this process and the store."""
         for place in self._all:
             if paused := (await place.limiter.astate()).paused:
                 place.rest(paused, "its limiter is paused")
@@ -145,7 +145,7 @@ class ChatRouter(ModelGroup):
         return [place.name for place in self._all]
 
     def state(self) -> list[DeploymentState]:
-        """Return how each deployment stands. See `astate`."""
+        """Return the state of each deployment. See `astate`."""
         return run_in_portal(self.astate)
 
     @property

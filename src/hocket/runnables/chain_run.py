@@ -6,11 +6,11 @@ A retriever's is one too. Only its events have names of their own.
 
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from hocket import globals as settings
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.callbacks import (
     AsyncCallbackManager,
     AsyncCallbackManagerForChainRun,
@@ -112,12 +112,12 @@ class ChainRun:
                 run_class = manager.retriever_run_class if run_type == "retriever" else manager.chain_run_class
                 self._run = manager.new_run(cast(Any, run_class), config.get("run_id"))
 
-    def config_inside(self, tag: str | None = None) -> RunnableConfig:
-        """Return the config for a run inside this one, which gets ``tag``."""
+    def config_inside(self) -> RunnableConfig:
+        """Return the config for a run inside this one."""
         if self._run is None:
             return child_config(self._config)
         config = mark_resolved({key: value for key, value in self._config.items() if key not in _OWN})
-        config["callbacks"] = self._run.get_child(tag)
+        config["callbacks"] = self._run.get_child()
         setattr(config, _RUN, self._run)
         return config
 
@@ -191,7 +191,7 @@ class ChainRun:
         return self._run is not None
 
 
-class StreamObserver(Generic[T]):
+class StreamObserver(RelaySink[T]):
     """A sink that shows pieces to the handlers of a run, passes them on, and keeps them for the end of the run.
 
     Attributes:
@@ -199,15 +199,10 @@ class StreamObserver(Generic[T]):
     """
 
     def __init__(self, run: ChainRun, sink: Sink[T], *, cumulative: bool) -> None:
+        super().__init__(sink)
         self._run = run
-        self._sink = sink
         self._has_listener = run.has_listener("on_chain_chunk")
         self.pieces: Accumulator[T] = Accumulator(cumulative=cumulative)
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: T) -> Awaitable[None] | None:
         """Hand over a piece."""

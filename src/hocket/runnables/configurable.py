@@ -24,7 +24,7 @@ Output = TypeVar("Output")
 
 
 class _ConfigurableProxy(RunnableProxy[Input, Output], Generic[Input, Output]):
-    """Stands for a runnable that is made anew for a call, when the call's config asks for it."""
+    """Stands for a runnable that is made again for a call, when the call's config asks for it."""
 
     default: SkipValidation[Runnable[Input, Output]]
 

@@ -1,4 +1,4 @@
-"""The stream that `Runnable.astream_events` returns: the events of a run, and views of it for those who want less.
+"""The stream that `Runnable.astream_events` returns: the events of a run, and views of a part of it.
 
 There is one run, and one stream behind all views. The reader of one view reads for all views that are in use.
 """
@@ -13,7 +13,8 @@ import anyio
 
 from hocket._runtime.closing import AsyncClosing
 from hocket._runtime.mode import ASYNC
-from hocket._runtime.stream import Sink, Stream
+from hocket._runtime.sinks import MappingSink, Sink
+from hocket._runtime.stream import Stream
 from hocket.errors import InvalidInput
 from hocket.messages import BaseMessage, ToolCall
 from hocket.runnables.config import RunnableConfig, ensure_config, merge_configs
@@ -34,22 +35,6 @@ class _Piece:
 
     def __init__(self, value: object) -> None:
         self.value: object = value
-
-
-class _OutputSink:
-    """The sink of the run itself: its pieces go with the events."""
-
-    def __init__(self, sink: Sink[Any]) -> None:
-        self._sink = sink
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer of the events has left."""
-        return self._sink.closed
-
-    def put(self, item: object) -> Awaitable[None] | None:
-        """Hand over a piece."""
-        return self._sink.put(_Piece(item))
 
 
 _Item = StreamEvent | _Piece
@@ -107,7 +92,7 @@ class EventStream(AsyncClosing, Generic[Output]):
 
         async def produce(sink: Sink[Any]) -> None:
             listening = merge_configs(given, {"callbacks": [EventHandler(sink, wanted, input)]})
-            await runnable._produce(ASYNC, input, listening, kwargs, _OutputSink(sink))
+            await runnable._produce(ASYNC, input, listening, kwargs, MappingSink(sink, _Piece))
 
         self._stream = Stream(produce)
         self._views: weakref.WeakSet[EventView[Any]] = weakref.WeakSet()

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from hocket._runtime.mode import ASYNC, Mode
 from hocket._runtime.portal import run_in_portal
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import MappingSink, RelaySink, Sink
 from hocket.errors import InvalidInput
 from hocket.runnables.base import Runnable, RunnableLike, RunnableSerializable
 from hocket.runnables.batch import Batch
@@ -149,7 +149,7 @@ class RunnableParallel(RunnableWithRun[Input, Values], RunnableSerializable[Inpu
     ) -> Stage[Input, Values]:
         merge = _Merge(sink, is_async=mode.is_async)
         stages: list[AnyStage] = [
-            branch._make_stage(mode, add_run_tag(config, "map:key:{}", key), kwargs, _BranchSink(key, merge))
+            branch._make_stage(mode, add_run_tag(config, "map:key:{}", key), kwargs, _name_pieces(key, merge))
             for key, branch in self.steps__.items()
         ]
 
@@ -223,17 +223,12 @@ class _ParallelStage(Stage[Input, Values]):
             await stage.abort(error)
 
 
-class _Merge:
+class _Merge(RelaySink[Values]):
     """Takes the pieces of all branches one at a time: the sink behind it is not made for several tasks."""
 
     def __init__(self, sink: Sink[Values], *, is_async: bool) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self._lock = anyio.Lock(fast_acquire=True) if is_async else None
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: AddableDict) -> Awaitable[None] | None:
         """Hand over a piece, when it is its turn."""
@@ -261,20 +256,6 @@ class _Merge:
             lock.release()
 
 
-class _BranchSink:
-    """Takes the pieces of one branch, and puts them under its name."""
-
-    __slots__ = ("_key", "_merge")
-
-    def __init__(self, key: str, merge: _Merge) -> None:
-        self._key = key
-        self._merge = merge
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._merge.closed
-
-    def put(self, item: object) -> Awaitable[None] | None:
-        """Hand over a piece."""
-        return self._merge.put(AddableDict({self._key: item}))
+def _name_pieces(key: str, merge: _Merge) -> MappingSink[object, AddableDict]:
+    """Return a sink for the pieces of one branch, which puts them under its name."""
+    return MappingSink(merge, lambda piece: AddableDict({key: piece}))

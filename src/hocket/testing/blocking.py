@@ -2,7 +2,7 @@
 
 A thread beside the loop posts a tiny callback to it, over and over, and measures how long the loop takes to run it: a
 loop that is free does so at once. While one is overdue, what the loop's thread is doing at that moment is what holds it
-up, so its stack is sampled then. Nothing runs in a task, hence nothing to hold open across the body and nothing that
+up, so its stack is sampled then. Nothing runs in a task, so nothing is held open across the body and nothing
 could cancel it.
 """
 
@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from types import TracebackType
 
 from hocket._runtime.cancellation import is_in_trio
 from hocket.errors import InvalidInput
@@ -74,9 +73,7 @@ class _Watch(AbstractAsyncContextManager[None]):
         )
         watch.start()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         # The body may end in the very call that blocks, before the loop or the watchdog has had a chance to run.
         self._sign_of_life()
         self._stop.set()

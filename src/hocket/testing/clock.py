@@ -134,7 +134,7 @@ class VirtualClock:
         """Move time forward by ``seconds``; from any thread, with or without ``autojump``.
 
         Those whose deadline has come are woken in order, but run only when the caller lets them, and then find the new
-        time: follow it with ``await anyio.wait_all_tasks_blocked()``, and advance in steps where a task sleeps anew.
+        time: follow it with ``await anyio.wait_all_tasks_blocked()``, and advance in steps where a task sleeps again.
 
         Raises:
             InvalidInput: ``seconds`` is negative or not a number: time does not go back.

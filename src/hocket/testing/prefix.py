@@ -59,7 +59,7 @@ def assert_prefix_stable(requests: Sequence[ScriptedRequest | Sequence[BaseMessa
     first = next(one for one in found if one is not None)
     raise AssertionError(
         f"the requests keep {share:.3f} of what came before them, and {at_least:g} is the least: request {first.step} "
-        f"begins otherwise ({first.cause}: {first.detail}), about {first.lost_tokens} tokens are read anew"
+        f"begins otherwise ({first.cause}: {first.detail}), about {first.lost_tokens} tokens are read again"
     )
 
 

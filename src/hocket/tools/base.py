@@ -52,7 +52,7 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         name: 1 to 64 of ``A-Z a-z 0-9 _ -``, as providers demand.
         description: what it does and when to use it, for the model.
         args_schema: a pydantic model class, a TypedDict, a dataclass, or a JSON schema of an object, whose values
-            are checked, and handed on as they are.
+            are checked, and passed on unchanged.
         return_direct: whether an agent is to end with the tool's result.
         callbacks, tags, metadata: of every run.
         verbose: print what happens to standard output.
@@ -63,7 +63,7 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         response_format: "content", or "content_and_artifact" if the hook returns both, as a tuple.
         timeout: seconds that a call may take under an event loop; None: as long as the caller allows; ``math.inf``: as
             long as it takes. A thread cannot be stopped: a sync hook is left behind, and under `invoke` it has no limit.
-        extras: what a provider wants to know of the tool beyond the standard.
+        extras: further fields of the tool for a provider.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -187,7 +187,7 @@ class BaseTool(RunnableSerializable[ToolInput, Any], ABC):
         Args:
             input: its arguments; a text, if there is only one; or the `ToolCall` of a model's message.
             config: callbacks, tags, metadata, run_name and run_id of the run.
-            kwargs: told to handlers.
+            kwargs: passed to handlers.
 
         Returns:
             what the tool returned; for a `ToolCall`, a `ToolMessage` with it.

@@ -122,7 +122,7 @@ def _evaluate(node: ast.expr, depth: int) -> Number:
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
             return _call(name, [_evaluate(argument, depth + 1) for argument in arguments])
         case ast.Tuple():
-            raise InvalidInput("a comma stands between the arguments of a function only: write 1234.5, not 1,234.5")
+            raise InvalidInput("a comma is allowed between the arguments of a function only: write 1234.5, not 1,234.5")
         case _:
             raise InvalidInput("only numbers, + - * / // % **, brackets and functions are computed; * must be written")
 

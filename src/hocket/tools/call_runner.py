@@ -96,7 +96,7 @@ class CallRunner:
                 raise InvalidInput(f"{name} takes a Runtime: pass context=..., which is its context")
             missing = sorted(tool.required_injected - self._injected.keys())
             if missing:
-                raise InvalidInput(f"{name} needs what is injected: pass injected={{{missing[0]!r}: ...}}")
+                raise InvalidInput(f"{name} needs injected arguments: pass injected={{{missing[0]!r}: ...}}")
 
     def find_stop(self, calls: Sequence[Call]) -> StopRun | None:
         """Return what a tool raised to stop the run: that of the first of ``calls``, if there are several."""
@@ -156,11 +156,12 @@ class CallRunner:
         return result if self._max_result_chars is None else cut_result(result, self._max_result_chars)
 
     async def _run(self, tool: BaseTool, arguments: dict[str, object], call_id: str) -> ToolMessage:
-        hidden = tool.arguments.injected
+        declared = tool.arguments
+        hidden = declared.injected
         given = {key: value for key, value in arguments.items() if key not in hidden}  # the model may have guessed
         given |= {key: self._injected[key] for key in hidden if key in self._injected}
-        if self._make_runtime is not None and tool.arguments.runtimes:
-            given |= dict.fromkeys(tool.arguments.runtimes, self._make_runtime(call_id))
+        if self._make_runtime is not None and declared.runtimes:
+            given |= dict.fromkeys(declared.runtimes, self._make_runtime(call_id))
         seconds = self._timeouts.get(tool.name, self._timeout if tool.timeout is None else tool.timeout)
         job = Job(given, call_id, self.config, timeout=seconds, explain=True)
         try:

@@ -71,7 +71,7 @@ def tool(
         parse_docstring: read the descriptions of parameters off the docstring (Google's, NumPy's or Sphinx's style); needs
             the extra ``tools``. Without it the model is shown the docstring as it is.
         error_on_invalid_docstring: whether a docstring that describes no parameter is an error then; by default it is.
-        extras: what a provider wants to know of the tool beyond the standard.
+        extras: further fields of the tool for a provider.
         timeout: seconds that a call may take.
         tags, metadata: of every run.
 

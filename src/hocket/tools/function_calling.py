@@ -1,6 +1,6 @@
 """Anything that describes a tool, as OpenAI's chat completions write it: the form that every provider starts from.
 
-What a class, a function or a tool comes to is computed once, and kept as long as it lives; callers get copies.
+The schema of a class, a function or a tool is computed once, and kept as long as it lives; callers get copies.
 """
 
 import dataclasses

@@ -68,9 +68,9 @@ ToolRuntime = Runtime
 
 def is_runtime(annotation: object) -> bool:
     """Whether a parameter with this annotation takes a `Runtime`, with or without a type of context, or else None."""
-    if annotation is Runtime or get_origin(annotation) is Runtime:
-        return True
-    if get_origin(annotation) is Annotated:
-        return is_runtime(get_args(annotation)[0])
-    kinds = get_args(annotation)
-    return NoneType in kinds and any(is_runtime(kind) for kind in kinds)
+    if isinstance(annotation, type):
+        return annotation is Runtime
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return is_runtime(inside[0])
+    return origin is Runtime or (NoneType in inside and any(map(is_runtime, inside)))

@@ -103,7 +103,7 @@ def _read_options(name: str, plain: list[object]) -> dict[str, Any]:
     if len(plain) > 1:
         if not isinstance(plain[1], str):
             raise InvalidInput(
-                f"the description of {name!r} is {plain[1]!r}; Annotated[type, default, description] wants text"
+                f"the description of {name!r} is {plain[1]!r}; Annotated[type, default, description] needs text"
             )
         options["description"] = plain[1]
     return options

@@ -40,7 +40,7 @@ SearchType = Literal["similarity", "similarity_score_threshold", "mmr", "hybrid"
 class VectorStore(VectorStoreHooks):
     """Documents that are found by what they mean. Subclass it, and define `aadd_vectors`, `asearch_vector`, `adelete` and
     `aget_by_ids`; `hocket.testing` has the exam. Two more are worth it: `asearch_words`, for hybrid searches, and
-    `afind_vectors` and `alist_ids`, so that `hocket.indexing.aindex` embeds nothing twice and deletes what is gone.
+    `afind_vectors` and `alist_ids`, so that `hocket.indexing.aindex` embeds nothing twice and deletes removed documents.
 
     Every verb has a sync twin: ``similarity_search`` for ``asimilarity_search``.
 
@@ -49,7 +49,7 @@ class VectorStore(VectorStoreHooks):
 
     Raises, from every verb:
         InvalidInput: an argument cannot be used; nothing was embedded or stored.
-        VectorStoreError: the store cannot be read or written; what it held stays as it was.
+        VectorStoreError: the store cannot be read or written; its content is unchanged.
         EmbeddingMismatch: it holds vectors of another model.
     """
 
@@ -130,7 +130,7 @@ class VectorStore(VectorStoreHooks):
     async def asimilarity_search_with_score(
         self, /, query: str, k: int = 4, filter: Filter | None = None, *, score_threshold: float | None = None
     ) -> list[tuple[Document, float]]:
-        """Return what `asimilarity_search` does, each document beside its score."""
+        """Return the results of `asimilarity_search`, each document with its score."""
         found = await self.asimilarity_search(query, k, filter, score_threshold=score_threshold)
         return [(document, document.score or 0.0) for document in found]
 
@@ -155,7 +155,7 @@ class VectorStore(VectorStoreHooks):
             query: what is asked.
             k: documents at most.
             fetch_k: the nearest documents, of which these are picked.
-            lambda_mult: how much nearness counts beside unlikeness: 1 is a similarity search, 0 the greatest variety.
+            lambda_mult: the weight of nearness against variety: 1 is a similarity search, 0 the greatest variety.
             filter: conditions on their metadata.
         """
         return await self.amax_marginal_relevance_search_by_vector(
@@ -348,7 +348,7 @@ class VectorStoreRetriever(BaseRetriever):
     Args:
         vectorstore: the store.
         search_type: "similarity"; "similarity_score_threshold", which needs ``score_threshold`` among its arguments;
-            "mmr", which wants variety; or "hybrid", meaning and words.
+            "mmr", for variety; or "hybrid", meaning and words.
         search_kwargs: arguments of that search, such as ``k`` and ``filter``. A call's own arguments win.
     """
 

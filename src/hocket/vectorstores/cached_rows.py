@@ -74,7 +74,7 @@ class CachedRows:
         self._columns = Columns()
 
     def fits(self, size: int, changes: int) -> bool:
-        """Whether it can be brought up to date; else it is built anew: vectors in it have changed, it is a parent
+        """Whether it can be brought up to date; else it is built again: vectors in it have changed, it is a parent
         process's, which may have been at work on it when it forked, or most of it is gone."""
         is_mostly_dead = len(self._alive) > 2 * self._alive.count(1) + 1_000
         return self._made_for == (os.getpid(), size, changes) and not is_mostly_dead

@@ -61,7 +61,7 @@ class FAISSVectorStore(SQLiteVectorStore):
 
     Searches are nearly exact: of the ten nearest of a million, 99 in 100 are found, in some milliseconds; scores are exact.
     The index is a file beside the database, of a byte for each number of a vector. There is one from 20,000 documents on,
-    and additions make it anew by themselves: one in some thousands takes a second or two more at a million documents, and
+    and additions make it again by themselves: one in some thousands takes a second or two more at a million documents, and
     one at each fourfold number some minutes. What cannot be written then is left for the next time.
 
     Searches by words leave out words that thousands of documents have, beside rarer ones.
@@ -92,7 +92,7 @@ class FAISSVectorStore(SQLiteVectorStore):
     # -- write
 
     async def aadd_vectors(self, documents: Sequence[Document], vectors: Sequence[Sequence[float]]) -> None:
-        """Store documents with their vectors, in one transaction; then make the index anew, if it is time."""
+        """Store documents with their vectors, in one transaction; then make the index again, if it is time."""
         await super().aadd_vectors(documents, vectors)
         await self._keep_index()
 
@@ -108,7 +108,7 @@ class FAISSVectorStore(SQLiteVectorStore):
         return count
 
     async def acreate_index(self, /) -> None:
-        """Make the index anew now, and place its centres: for a database that had none, or before many searches.
+        """Make the index again now, and place its centres: for a database that had none, or before many searches.
 
         Where somebody else is at it already, nothing is done.
         """
@@ -210,7 +210,7 @@ class FAISSVectorStore(SQLiteVectorStore):
             await finish_write(lambda: ASYNC.call_sync(self._build, is_wanted=False))
 
     def _build(self, *, is_wanted: bool) -> None:
-        """Make the index anew, if it is time and nobody else is at it."""
+        """Make the index again, if it is time and nobody else is at it."""
         with try_file_lock(self.path, f"-{self.collection}.lock", VectorStoreError) as is_ours:
             if not is_ours:
                 return

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Final, Self
 
 from hocket._runtime.closing import AsyncClosing
@@ -83,7 +82,7 @@ class VectorStoreHooks(Twins, AsyncClosing, ABC):
         raise InvalidInput(f"{type(self).__name__} cannot list its documents, which a cleanup needs: define alist_ids")
 
     async def aclose(self, /) -> None:  # most stores hold nothing open
-        """Give back what the store holds open. By default nothing; a later call opens it anew."""
+        """Give back what the store holds open. By default nothing; a later call opens it again."""
 
     # -- sync code
 
@@ -94,7 +93,5 @@ class VectorStoreHooks(Twins, AsyncClosing, ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()

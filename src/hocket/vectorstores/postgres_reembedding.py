@@ -89,7 +89,7 @@ class Reembedding:
         execute("ALTER TABLE {next} ALTER COLUMN vector TYPE VECTOR({size})", size=size)
         if meta.has_index:
             self._tables.create_index(connection, is_for_next=True)
-        execute("LOCK TABLE {meta} IN ACCESS EXCLUSIVE MODE")  # wait for those who search
+        execute("LOCK TABLE {meta} IN ACCESS EXCLUSIVE MODE")  # wait for running searches
         execute("DROP TABLE {vectors}")
         execute("ALTER TABLE {next} RENAME TO {vectors}")
         if meta.has_index:

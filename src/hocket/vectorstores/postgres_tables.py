@@ -145,7 +145,7 @@ class Tables:
         ((version,),) = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchall()
         if tuple(map(int, version.split(".")[:2])) < (0, 8):
             raise VectorStoreError(
-                f"an index wants pgvector 0.8 or newer, not {version}: update it, then `ALTER EXTENSION vector UPDATE`"
+                f"an index needs pgvector 0.8 or newer, not {version}: update it, then `ALTER EXTENSION vector UPDATE`"
             )
         index, table = ("{next_index}", "{next}") if is_for_next else ("{index}", "{vectors}")
         create = f"CREATE INDEX IF NOT EXISTS {index} ON {table} USING hnsw (vector vector_cosine_ops)"

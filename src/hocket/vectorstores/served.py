@@ -49,7 +49,7 @@ class Collection(NamedTuple):
 
     Attributes:
         path: of requests to it.
-        marks: what whoever made it has noted about it.
+        marks: notes of its maker.
         size: of its vectors; None: it has had none yet.
     """
 

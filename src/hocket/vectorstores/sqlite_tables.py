@@ -144,7 +144,7 @@ class SQLiteTables:
         if state.model is not None and state.model != model:
             raise EmbeddingMismatch(
                 f"{self._owner} holds vectors of {state.model}, of {state.size} numbers, and was opened with {model}: "
-                "open it with that model, or have its texts embedded anew by areembed()"
+                "open it with that model, or have embed its texts again with areembed()"
             )
 
     # -- write
@@ -355,7 +355,7 @@ class SQLiteTables:
         return {hash for _, hash in found}
 
     def _count(self, connection: sqlite3.Connection, counter: str) -> None:
-        """Let those who have the vectors in memory know that there were "changes" or "removals"."""
+        """Tell processes with the vectors in memory that there were "changes" or "removals"."""
         connection.execute(f"UPDATE vector_collections SET {counter} = {counter} + 1 WHERE name = ?", (self._name,))
 
     def _remove_vectors(self, connection: sqlite3.Connection, hashes: Iterable[bytes]) -> None:

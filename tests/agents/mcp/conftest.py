@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from hocket.messages import ToolCall
+from tests.kit import warm
 from tests.measures.source import HAS_MCP
 
 # The lowest pydantic that hocket takes is too old for the package.
@@ -71,8 +72,9 @@ class Serving(NamedTuple):
 
 def start_serving() -> Serving:
     """Start ``hocket mcp serve`` over HTTP with the tools of `served_tools`."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hocket", "mcp", "serve", "served_tools:tools", "--http", "127.0.0.1:0"],
+    process = warm.Program(
+        *("-m", "hocket", "mcp", "serve", "served_tools:tools", "--http", "127.0.0.1:0"),
+        imports="hocket.agents.mcp",
         cwd=HERE,
         stderr=subprocess.PIPE,
         text=True,

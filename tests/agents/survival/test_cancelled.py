@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
+from pydantic import BaseModel
 
 from hocket import ScriptedChatModel, Turn
 from hocket.agents import Agent, AgentEvent, AgentLimits, Resume, create_agent
@@ -62,6 +64,13 @@ def pausing_handler() -> AsyncRecorder:
     return AsyncRecorder(*events, before=lambda event: anyio.lowlevel.checkpoint())
 
 
+class Work(BaseModel):
+    """What the tools are given: to read it from their signatures would take a tenth of what these tests do."""
+
+    label: str
+    waits: int | None
+
+
 class Desk:
     """Two tools that wait, and note what they have done.
 
@@ -72,7 +81,7 @@ class Desk:
     def __init__(self) -> None:
         self.done: set[str] = set()
 
-    @property
+    @cached_property
     def tools(self) -> list[BaseTool]:
         """The tools."""
 
@@ -85,7 +94,7 @@ class Desk:
             return f"{label} is done"
 
         return [
-            StructuredTool.from_function(coroutine=work, name=name, description="Do something.")
+            StructuredTool.from_function(coroutine=work, name=name, description="Do something.", args_schema=Work)
             for name in ("first", "second")
         ]
 

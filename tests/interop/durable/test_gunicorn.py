@@ -55,7 +55,6 @@ def address(url: str, tmp_path: Path) -> Iterator[str]:
         server.communicate()
 
 
-@pytest.mark.timeout(240)  # four processes begin on a machine that may be busy
 def test_each_worker_takes_runs(address: str, url: str):
     def ask(number: int) -> str:
         """Ask on a connection of its own, which any worker may take."""

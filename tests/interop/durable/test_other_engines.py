@@ -26,8 +26,6 @@ from tests.live.mocks import install
 if os.environ.get("HOCKET_INTEROP") != "all":
     pytest.skip("scripts/interop runs them", allow_module_level=True)
 
-pytestmark = pytest.mark.timeout(300)  # the server may have to be installed
-
 PAGE = Path(__file__).parents[3] / "docs" / "durable.md"
 SERVER = "@restatedev/restate-server@1.7.12"
 READY = 60.0  # seconds that a server may take to listen on a busy machine

@@ -29,8 +29,6 @@ from tests.serving.conftest import run_server
 if os.environ.get("HOCKET_INTEROP") != "all":
     pytest.skip("scripts/interop runs them", allow_module_level=True)
 
-pytestmark = pytest.mark.timeout(300)  # the packages may have to be installed
-
 HERE = Path(__file__).parent
 OF_NPM: dict[str, tuple[str, ...]] = {
     "openai-js": ("openai@7.59.0",),

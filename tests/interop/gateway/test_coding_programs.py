@@ -21,8 +21,6 @@ from tests.serving.conftest import run_server
 if os.environ.get("HOCKET_INTEROP") != "all":
     pytest.skip("scripts/interop runs them", allow_module_level=True)
 
-pytestmark = pytest.mark.timeout(300)  # the packages may have to be installed
-
 CLAUDE = "@anthropic-ai/claude-code@2.1.332"
 CODEX = "@openai/codex@0.171.0"
 CONFIG = """

@@ -125,7 +125,6 @@ for tracer in callbacks:
 """
 
 
-@pytest.mark.timeout(300)  # two processes that import both libraries, on a busy machine
 @pytest.mark.parametrize(
     ("given", "name"),
     [

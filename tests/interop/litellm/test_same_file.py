@@ -24,8 +24,6 @@ from hocket.testing import OpenAIFormat, ReceivedRequest, Reply, Server, Status,
 if os.environ.get("HOCKET_INTEROP") != "all":
     pytest.skip("scripts/interop runs them", allow_module_level=True)
 
-pytestmark = pytest.mark.timeout(300)
-
 CHOICES = 2_000
 
 

@@ -3,18 +3,18 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.kit import warm
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def hocket(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hocket", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=50, check=False)
+    return warm.run("-m", "hocket", *arguments, input=stdin, capture_output=True, timeout=50)
 
 
 def assert_one_line(done: subprocess.CompletedProcess[str], *parts: str) -> None:
@@ -36,8 +36,8 @@ def test_chat_answers(embedded_model: None) -> None:
 @pytest.mark.nightly
 def test_chat_streams(embedded_model: None) -> None:
     """The answer comes as it is made, not at its end."""
-    command = [sys.executable, "-m", "hocket", "chat", "Tell me a long story.", "--max-tokens", "60", "--seed", "3"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    command = ("-m", "hocket", "chat", "Tell me a long story.", "--max-tokens", "60", "--seed", "3")
+    with warm.Program(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         pieces = 0
         while os.read(process.stdout.fileno(), 4096):
@@ -77,8 +77,8 @@ def test_without_the_model(bare_python: Run) -> None:
 
 def test_ctrl_c(embedded_model: None) -> None:
     """Ctrl-C ends the answer at once, with the shell's code for it and without a traceback."""
-    command = [sys.executable, "-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = ("-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000")
+    with warm.Program(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.read(1)
         process.send_signal(signal.SIGINT)
@@ -92,8 +92,8 @@ def test_ctrl_c(embedded_model: None) -> None:
 @pytest.mark.nightly
 def test_a_reader_that_leaves(embedded_model: None) -> None:
     """When nobody reads the output any more, the command ends without a word."""
-    command = [sys.executable, "-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = ("-m", "hocket", "chat", "Tell me a very long story.", "--max-tokens", "3000")
+    with warm.Program(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.read(1)
         process.stdout.close()

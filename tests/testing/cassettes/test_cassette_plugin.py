@@ -10,8 +10,6 @@ import pytest
 from hocket.testing import OpenAIFormat, ReceivedRequest, Server, Status, serve
 from hocket.testing.cassettes.hooks import name_cassette
 
-pytestmark = pytest.mark.timeout(300)  # some tests start processes that import much
-
 TESTS = """
 import pytest
 from hocket.providers.openai import ChatOpenAI

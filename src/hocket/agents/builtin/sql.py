@@ -21,7 +21,7 @@ def sql_tool(
     """Return a tool that answers a query of an SQLite database, and cannot change it.
 
     It takes one ``SELECT`` statement, ``query``, and answers with lines of JSON: the names of the columns, then the
-    rows. What SQLite refuses is an error text for the model. Each call opens the file anew, in a worker thread under
+    rows. What SQLite refuses is an error text for the model. Each call opens the file again, in a worker thread under
     async verbs; no file is opened before the first call.
 
     Args:

@@ -5,7 +5,7 @@ promise that: a pytest fixture, a web framework's lifespan and `contextlib.Async
 says "Attempted to exit cancel scope in a different task" (python-sdk#577). So one detached task enters the client, waits
 for the end, and leaves it. Calls need no such task: the SDK hands requests over in memory, from wherever they are made.
 
-A server dies, is deployed anew, or forgets a session that was idle, and the agent behind it goes on for hours. So the next
+A server dies, is deployed again, or forgets a session that was idle, and the agent behind it goes on for hours. So the next
 call connects again. What it must not do is make a call twice: nobody knows what a call did whose server died. Only a tool
 that says that it is idempotent is called again, and once; so is a request that the server says it has not taken.
 """

@@ -69,7 +69,7 @@ async def call_tool(client: Client, name: str, arguments: Fields) -> CallToolRes
         raise ToolException(f"the arguments cannot be written as JSON: {error}") from None
     result = await client.session.send_request(request, _ANSWER)
     if isinstance(result, InputRequiredResult):
-        raise ToolException("it asks for more input, of a person or a model, which nobody gives here")
+        raise ToolException("it asks for input of a person or a model, which is not supported")
     return result
 
 
@@ -78,7 +78,7 @@ def check_result(result: CallToolResult, schema: Schema | None) -> None:
     if schema is None:
         return
     if result.structured_content is None:
-        raise ToolException("its answer cannot be used: it promises structured content, and there is none")
+        raise ToolException("its answer cannot be used: its structured content is missing")
     try:
         check_schema(schema, warns=False)
         found = find_violations(cast(JSON, result.structured_content), schema)

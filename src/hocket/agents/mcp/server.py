@@ -90,7 +90,7 @@ def mcp_server(tools: Sequence[BaseTool | Callable[..., object]], *, name: str =
         missing = sorted(tool.arguments.required_injected)
         if missing:
             raise InvalidInput(
-                f"{tool.name} needs what is injected ({missing[0]!r}), which no client can give: serve a function "
+                f"{tool.name} needs injected arguments ({missing[0]!r}), which no client can give: serve a function "
                 "that gives it"
             )
     return ToolServer(served, name)

@@ -309,7 +309,7 @@ def _read_reply(reply: AIMessage) -> Plan:
         wrong = "The reply was empty."
     if wrong is not None:
         raise OutputParserException(
-            f"the model's reply cannot be read: {wrong} (handle_parsing_errors=True tells the model so)",
+            f"the model's reply cannot be read: {wrong} (handle_parsing_errors=True sends this to the model)",
             observation=wrong,
             llm_output=reply.text,
             send_to_llm=True,

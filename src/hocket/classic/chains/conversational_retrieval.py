@@ -54,7 +54,7 @@ class ConversationalRetrievalChain(AnsweringChain):
     Args:
         retriever: a question in, documents out, best first.
         combine_documents_chain: what answers; its prompt has the question as ``{question}``.
-        question_llm: writes the question anew; a chat model or a text model.
+        question_llm: writes the question again; a chat model or a text model.
         options: see `ConversationalRetrievalOptions`.
 
     Raises, when it is made:
@@ -94,7 +94,7 @@ class ConversationalRetrievalChain(AnsweringChain):
             llm: a chat model or a text model, without tools.
             retriever: see the class.
             chain_type: how the documents are shown: see `RetrievalQA.from_chain_type`.
-            condense_question_llm: another model, which writes the question anew.
+            condense_question_llm: another model, which writes the question again.
             combine_docs_chain_kwargs: for ``from_llm`` of the chain of documents: its prompts, for example.
             options: see the class.
         """

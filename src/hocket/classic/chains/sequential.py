@@ -6,7 +6,7 @@ from typing import Unpack
 from pydantic import SkipValidation
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import Sink
+from hocket._runtime.sinks import RelaySink, Sink
 from hocket.chains.outlet import Outlet
 from hocket.chains.step import join_keys
 from hocket.classic.chains.base import Chain, ChainOptions, KeyedChain, ListedChain
@@ -171,19 +171,14 @@ async def _run_step(
     return reader.pieces.total()
 
 
-class _StepReader:
+class _StepReader(RelaySink[Fields]):
     """A sink that keeps what a chain puts out, and hands on what is an output of the sequence."""
 
     def __init__(self, outlet: Outlet, sink: Sink[Fields], names: dict[str, str]) -> None:
+        super().__init__(sink)
         self._outlet = outlet
-        self._sink = sink
         self._names = names
         self.pieces: Accumulator[Fields] = Accumulator()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
 
     def put(self, item: Fields) -> Awaitable[None] | None:
         """Hand over a piece."""

@@ -66,7 +66,7 @@ class MessageAdapter:
             fields |= _read_calls(_field(message, "tool_calls") or ())
         elif kind is ToolMessage:
             if not (call_id := _field(message, "tool_call_id")):
-                raise InvalidInput("a tool's message has no tool_call_id: nobody can tell which call it answers")
+                raise InvalidInput("a tool's message has no tool_call_id: its call is unknown")
             fields["tool_call_id"] = call_id
         return kind(**fields)
 

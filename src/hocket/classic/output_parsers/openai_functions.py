@@ -1,6 +1,6 @@
 """Parsers of the older function calls (``additional_kwargs["function_call"]``). For tool calls, see `openai_tools`."""
 
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import BaseModel, SkipValidation, model_validator
 
@@ -29,7 +29,7 @@ def _get_call(result: list[Generation]) -> Fields | None:
     """
     generation = result[0] if result else None
     if not isinstance(generation, ChatGeneration):
-        raise OutputParserException("function calls stand in messages: give this parser the answer of a chat model")
+        raise OutputParserException("function calls are in messages: give this parser the answer of a chat model")
     call = generation.message.additional_kwargs.get("function_call")
     return dict(cast(Fields, call)) if isinstance(call, dict) else None
 
@@ -70,6 +70,7 @@ class JsonOutputFunctionsParser(BaseCumulativeTransformOutputParser[Any]):
 
     args_only: bool = True
     strict: bool = False
+    _type_name: ClassVar[str] = "json_functions"
 
     def parse(self, text: str) -> object:
         """Refuse: a function call is no text."""
@@ -94,10 +95,6 @@ class JsonOutputFunctionsParser(BaseCumulativeTransformOutputParser[Any]):
                 f"the arguments of {call.get('name')!r} are no JSON: {error}", llm_output=text
             ) from error
         return value if self.args_only else {**call, "arguments": value}
-
-    @property
-    def _type(self) -> str:
-        return "json_functions"
 
 
 class JsonKeyOutputFunctionsParser(JsonOutputFunctionsParser):
@@ -135,7 +132,7 @@ class PydanticOutputFunctionsParser(OutputFunctionsParser):
     @model_validator(mode="after")
     def _check_schema(self) -> Self:
         if isinstance(self.pydantic_schema, dict) and self.args_only and "args_only" in self.model_fields_set:
-            raise ValueError("several pydantic schemas are told apart by the function's name: leave out args_only")
+            raise ValueError("several pydantic schemas need the function's name: leave out args_only")
         return self
 
     def parse_result(self, result: list[Generation], *, partial: bool = False) -> Any:

@@ -1,7 +1,7 @@
 """One word, or the match of a pattern, in an answer."""
 
 import re
-from typing import Self
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
@@ -23,6 +23,7 @@ class BooleanOutputParser(BaseOutputParser[bool]):
 
     true_val: str = "YES"
     false_val: str = "NO"
+    _type_name: ClassVar[str] = "boolean_output_parser"
 
     def parse(self, text: str) -> bool:
         """Return whether ``text`` says yes."""
@@ -41,10 +42,6 @@ class BooleanOutputParser(BaseOutputParser[bool]):
     def get_format_instructions(self) -> str:
         """Return words that ask for one of the two."""
         return f"Answer with {self.true_val} or {self.false_val}, and with nothing else."
-
-    @property
-    def _type(self) -> str:
-        return "boolean_output_parser"
 
 
 _SYNONYMS = {"YES": ("TRUE",), "NO": ("FALSE",)}
@@ -67,6 +64,7 @@ class RegexParser(BaseOutputParser[dict[str, str]]):
     regex: Regex
     output_keys: list[str]
     default_output_key: str | None = None
+    _type_name: ClassVar[str] = "regex_parser"
 
     @model_validator(mode="after")
     def _count_groups(self) -> Self:
@@ -90,10 +88,6 @@ class RegexParser(BaseOutputParser[dict[str, str]]):
         """Return words that ask for a match."""
         return f"Your answer must match this regular expression: {self.regex}"
 
-    @property
-    def _type(self) -> str:
-        return "regex_parser"
-
 
 class RegexDictParser(BaseOutputParser[dict[str, str]]):
     """Returns what stands behind labels (``Action: search``) in an answer.
@@ -107,6 +101,7 @@ class RegexDictParser(BaseOutputParser[dict[str, str]]):
     regex_pattern: Regex = r"{}:\s?([^.'\n]*)\.?"
     output_key_to_format: dict[str, str]
     no_update_value: str | None = None
+    _type_name: ClassVar[str] = "regex_dict_parser"
 
     def parse(self, text: str) -> dict[str, str]:
         """Return the values behind the labels, by name."""
@@ -124,7 +119,3 @@ class RegexDictParser(BaseOutputParser[dict[str, str]]):
         """Return words that ask for the labels."""
         lines = [f"{label}: <{key}>" for key, label in self.output_key_to_format.items()]
         return "\n".join(["Answer in these lines, and with nothing else:", *lines])
-
-    @property
-    def _type(self) -> str:
-        return "regex_dict_parser"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import SkipValidation
 
@@ -40,6 +40,7 @@ class StructuredOutputParser(BaseOutputParser[Fields]):
     """
 
     response_schemas: list[ResponseSchema]
+    _type_name: ClassVar[str] = "structured"
 
     @classmethod
     def from_response_schemas(cls, response_schemas: Sequence[ResponseSchema]) -> Self:
@@ -61,10 +62,6 @@ class StructuredOutputParser(BaseOutputParser[Fields]):
             f"Answer with a JSON object in a fence, of this shape, without comments, and with nothing else:\n\n{shape}"
         )
 
-    @property
-    def _type(self) -> str:
-        return "structured"
-
 
 class CombiningOutputParser(BaseOutputParser[Fields]):
     """Returns what several parsers read in the parts of an answer, which empty lines separate, as one mapping.
@@ -77,6 +74,7 @@ class CombiningOutputParser(BaseOutputParser[Fields]):
     """
 
     parsers: SkipValidation[list[BaseOutputParser[Any]]]
+    _type_name: ClassVar[str] = "combining"
 
     def __init__(self, parsers: Sequence[BaseOutputParser[Any]], *, name: str | None = None) -> None:
         if len(parsers) < 2:
@@ -109,7 +107,3 @@ class CombiningOutputParser(BaseOutputParser[Fields]):
         parts = [one.get_format_instructions() for one in self.parsers]
         listed = "\n\n".join(f"Part {number}: {part}" for number, part in enumerate(parts, 1))
         return f"Answer in {len(parts)} parts, with an empty line between them and none within.\n\n{listed}"
-
-    @property
-    def _type(self) -> str:
-        return "combining"

@@ -42,22 +42,20 @@ def configure(parser: OneLineParser) -> None:
         dest="fragments",
     )
     parser.declare("-t --template NAME", "ask as this template says, see `hocket templates`")
-    parser.declare("-p --param NAME VALUE ...", "what a name of the template stands for; several times for several")
+    parser.declare("-p --param NAME VALUE ...", "the value of a name in the template; several times for several")
     parser.declare("--save NAME", "keep the question and the options as a template, and ask nothing")
     parser.declare(
-        "-x --extract", "print the first block of code alone", action="store_const", const="first", dest="extract"
+        "-x --extract", "print only the first block of code", action="store_const", const="first", dest="extract"
     )
-    parser.declare(
-        "--xl --extract-last", "print the last one alone", action="store_const", const="last", dest="extract"
-    )
+    parser.declare("--xl --extract-last", "print only the last one", action="store_const", const="last", dest="extract")
     parser.declare("-c --continue", "go on with the last talk", dest="goes_on")
-    parser.declare("-n --no-log", "do not keep what is said", dest="is_kept", action="store_false")
+    parser.declare("-n --no-log", "do not store the messages", dest="is_kept", action="store_false")
     add_history_options(parser)
     add_schema_option(parser)
     add_tool_options(parser)
     parser.declare("--json", "print one JSON object: answer, usage, finish_reason, seconds")
     parser.declare("--reasoning", "show reasoning, also if piped", default=None)
-    parser.declare("--stats", "say on standard error how many tokens came, and how fast")
+    parser.declare("--stats", "print the number of tokens and the speed on standard error")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -50,7 +50,7 @@ class TalkSettings:
         model: its name, with its provider.
         base_url: the server that ``--base-url`` named, which models without a provider's name belong to.
         system: instructions.
-        address: of the server that was asked, whoever named it; never with a password.
+        address: of the server that was asked; never with a password.
     """
 
     model: str | None = None

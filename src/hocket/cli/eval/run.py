@@ -55,10 +55,10 @@ def configure(parser: OneLineParser) -> None:
         "(default: exact)",
     )
     parser.declare("--judge MODEL", "a model that says whether an answer meets the --rubric")
-    parser.declare("--rubric TEXT", "what the --judge goes by")
+    parser.declare("--rubric TEXT", "the rule for the --judge")
     parser.declare("--repeats N", "how often each case is asked (default: 1)", type=parse_count, default=1)
     parser.declare("--baseline OLD", "an earlier run: compare with it, and stop as soon as the verdict is certain")
-    parser.declare("--at-least METRIC=RATE ...", "exit with 9 if this is certainly not reached", type=_parse_rate)
+    parser.declare("--at-least METRIC=RATE ...", "exit with 9 if this rate is certainly not reached", type=_parse_rate)
     add_verdict_options(parser)
     add_bulk_options(parser, "cases")
 
@@ -136,7 +136,7 @@ def _load_scorers(arguments: argparse.Namespace) -> "dict[str, Scorer]":
     from hocket.language_models import FakeListChatModel
 
     if (arguments.judge is None) != (arguments.rubric is None):
-        raise InvalidInput("--judge and --rubric go together: the model, and what it goes by")
+        raise InvalidInput("--judge and --rubric go together: the model, and its rule")
     scorers: list[Scorer] = []
     for name in arguments.score or ([] if arguments.judge else ["exact"]):
         if ":" in name:

@@ -9,13 +9,13 @@ from hocket.errors import InvalidInput
 
 __all__ = ["HELP", "configure", "run"]
 
-HELP = "Show what a run has come to, from its files: nothing is asked."
+HELP = "Show the results of a run, from its files: nothing is asked."
 
 
 def configure(parser: OneLineParser) -> None:
     """Add the arguments of this subcommand."""
     parser.declare("answers RUN", "the file of answers")
-    parser.declare("--labels FILE", 'what people say, a line of JSON each: {"case": …, "label": …}, maybe with "run"')
+    parser.declare("--labels FILE", 'labels of people, a line of JSON each: {"case": …, "label": …}, maybe with "run"')
     parser.declare("--metric NAME", "the metric that is compared with the labels")
 
 

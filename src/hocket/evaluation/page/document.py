@@ -1,4 +1,4 @@
-"""The page of a report or of a comparison: the verdict as a sentence, plots, cases, and what is not as it should be.
+"""The page of a report or of a comparison: the verdict as a sentence, plots, cases, and problems.
 
 A comparison knows the paths of its runs alone; their answers are read again from these.
 """
@@ -214,7 +214,7 @@ def _compare_amounts(comparison: EvalComparison, old: EvalReport, new: EvalRepor
 
 
 def _write_rest(report: EvalReport, lists: Sequence[tuple[str, Sequence[str]]]) -> list[Html]:
-    """Return what is not as it should be: cases that waver, are missing, are left out; and errors by kind."""
+    """Return the problems: cases that are flaky, missing, or left out; and errors by kind."""
     flaky = sorted({case for one in report.metrics.values() for case in one.flaky})
     missing = report.missing_cases
     parts = [

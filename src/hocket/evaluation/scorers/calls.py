@@ -13,7 +13,7 @@ from hocket.evaluation.scorer import NamedScorer, Score
 __all__ = ["CallMode", "called"]
 
 CallMode = Literal["exact", "order", "subset"]
-"""These calls and no other; these in their order, maybe with others between; these in any order, maybe with others."""
+"""Exactly these calls; these in their order, maybe with others between; these in any order, maybe with others."""
 
 _Call = tuple[str, Any]  # a name, and arguments; None: any
 
@@ -25,7 +25,7 @@ def called(mode: CallMode = "exact", *, args: bool = True, key: str = "calls", n
     empty list wants no call at all, in the mode "exact".
 
     Args:
-        mode: "exact": these calls and no other. "order": these in their order, maybe with others between. "subset": these
+        mode: "exact": only these calls. "order": these in their order, maybe with others between. "subset": these
             in any order, maybe with others.
         args: whether arguments count.
         key: of the metadata, that has the wanted calls. A case without it is not scored.

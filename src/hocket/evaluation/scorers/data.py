@@ -83,6 +83,6 @@ def _read_expected(case: Case) -> dict[str, Any]:
         return {}
     if not isinstance(wanted, dict):
         raise InvalidInput(
-            f"the case {case.id!r} expects {excerpt(case.expected)}; fields() wants an object, or its JSON"
+            f"the case {case.id!r} expects {excerpt(case.expected)}; fields() needs an object, or its JSON"
         )
     return cast("dict[str, Any]", wanted)

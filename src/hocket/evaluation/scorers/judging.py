@@ -45,7 +45,7 @@ def judge(model: BaseChatModel | str, rubric: str, *, name: str = "judge") -> Na
 
     The model is shown the question, what is expected, if anything, and the answer's text. How far it can be relied on is
     told by `measure_agreement`. An answer of its that is no verdict is asked for once more; then the score is missing, and
-    the next run asks again. Another model, or another rubric, scores anew.
+    the next run asks again. Another model, or another rubric, scores again.
 
     Args:
         model: a chat model that can be given a schema, or the name of one.

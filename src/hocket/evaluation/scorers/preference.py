@@ -38,7 +38,7 @@ class PairJudge:
     Args:
         name: of the verdict.
         choose: is given a case and two answers, in the order in which they are to be shown.
-        version: what its choices depend on, such as model and rubric: another version asks anew.
+        version: what its choices depend on, such as model and rubric: another version asks again.
     """
 
     name: str

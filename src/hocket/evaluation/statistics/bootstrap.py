@@ -28,7 +28,7 @@ def measure_ratio(old: Mapping[str, float], new: Mapping[str, float], confidence
 
     Args:
         old: an amount for the id of each case, such as its cost or its seconds, 0 or more.
-        new: likewise.
+        new: the same of the new run.
         confidence: of the interval.
 
     Returns:

@@ -50,7 +50,7 @@ class PairedResult(PairedLook):
     Attributes:
         verdict: about the new run.
         old: mean score of the old run, over the pairs of this look.
-        new: mean score of the new run, likewise.
+        new: mean score of the new run, in the same way.
         more_cases: how many more would decide; 0 where it is decided.
         confidence: of the interval: with several metrics, that at which this one was tested.
         looks: all looks up to this one.
@@ -105,7 +105,7 @@ def plan_looks(cases: int) -> tuple[int, ...]:
 class PairedLooks:
     """A comparison that is fed with cases in their fixed order, and looked at on the way.
 
-    Whoever feeds it the same cases again has the same object: that is how it is resumed.
+    With the same cases it is the same object again: so it is resumed.
 
     Args:
         planned: number of cases, if no look decides before.

@@ -37,7 +37,7 @@ def tell_conversions(there: Convert, back: Convert) -> None:
 
 
 def bridge_calls(function: Callable[..., object]) -> Callable[..., object]:
-    """Return a function that calls LangChain's with LangChain's objects, and returns what comes of it as hocket's.
+    """Return a function that calls LangChain's with LangChain's objects, and returns the result as hocket's.
 
     Args:
         function: LangChain's class, function or method; also one that is awaited.

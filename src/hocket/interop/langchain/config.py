@@ -35,7 +35,7 @@ def config_to_langchain(config: RunnableConfig | None) -> LCRunnableConfig:
 
 def config_from_langchain(config: LCRunnableConfig | None) -> RunnableConfig:
     """Return LangChain's config, with that of the context, as hocket's, which takes its handlers as they are."""
-    known = RunnableConfig.__annotations__.keys() - {"recursion_limit"}  # LangChain sets it, whoever said nothing of it
+    known = RunnableConfig.__annotations__.keys() - {"recursion_limit"}  # LangChain sets it, also if the caller did not
     return cast(RunnableConfig, {key: value for key, value in lc_ensure_config(config).items() if key in known})
 
 

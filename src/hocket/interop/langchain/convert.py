@@ -1,5 +1,6 @@
 """`to_langchain` and `from_langchain`: which conversion is an object's, by its class."""
 
+from operator import attrgetter
 from typing import Any, cast, overload
 
 import langchain_core.documents as lc_documents
@@ -29,28 +30,18 @@ from hocket.embeddings import Embeddings
 from hocket.errors import InvalidInput
 from hocket.interop.langchain.callables import bridge_calls, is_callable_part, tell_conversions
 from hocket.interop.langchain.data import FROM_LANGCHAIN, TO_LANGCHAIN, Conversions, convert_within, find_conversion
-from hocket.interop.langchain.documents import (
-    LangChainCompressor,
-    LangChainCrossEncoder,
-    LangChainLoader,
-    compressor_from_langchain,
-    cross_encoder_from_langchain,
-    langchain_compressor_of,
-    langchain_cross_encoder_of,
-    langchain_loader_of,
-    loader_from_langchain,
-)
+from hocket.interop.langchain.documents import LangChainCompressor, LangChainCrossEncoder, LangChainLoader
 from hocket.interop.langchain.handlers import (
     LangChainHandler,
     handler_from_langchain,
     handler_to_langchain,
     manager_from_langchain,
 )
-from hocket.interop.langchain.histories import history_from_langchain, history_to_langchain
-from hocket.interop.langchain.hocket_model import HocketChatModel, model_of, model_to_langchain
-from hocket.interop.langchain.hocket_store import HocketVectorStore, hocket_store_of, store_to_langchain
-from hocket.interop.langchain.key_value_stores import key_values_from_langchain, key_values_to_langchain
-from hocket.interop.langchain.langchain_model import LangChainChatModel, langchain_model_of, model_from_langchain
+from hocket.interop.langchain.histories import HocketHistory, LangChainHistory
+from hocket.interop.langchain.hocket_model import HocketChatModel, model_to_langchain
+from hocket.interop.langchain.hocket_store import HocketVectorStore
+from hocket.interop.langchain.key_value_stores import HocketStore, LangChainStore
+from hocket.interop.langchain.langchain_model import LangChainChatModel, model_from_langchain
 from hocket.interop.langchain.prompts import prompt_from_langchain, prompt_to_langchain
 from hocket.interop.langchain.runnables import (
     retriever_from_langchain,
@@ -58,12 +49,11 @@ from hocket.interop.langchain.runnables import (
     runnable_from_langchain,
     runnable_to_langchain,
 )
-from hocket.interop.langchain.tools import LangChainTool, langchain_tool_of, tool_from_langchain, tool_to_langchain
+from hocket.interop.langchain.tools import LangChainTool, tool_from_langchain, tool_to_langchain
 from hocket.interop.langchain.vectorstores import (
     LangChainVectorStore,
     embeddings_from_langchain,
     embeddings_to_langchain,
-    langchain_store_of,
     store_from_langchain,
 )
 from hocket.prompts import BasePromptTemplate
@@ -78,19 +68,21 @@ __all__ = ["from_langchain", "to_langchain"]
 _there: Conversions = {
     **TO_LANGCHAIN,
     language_models.BaseChatModel: model_to_langchain,
-    LangChainChatModel: langchain_model_of,
+    LangChainChatModel: attrgetter("langchain_model"),
     BaseTool: tool_to_langchain,
-    LangChainTool: langchain_tool_of,
+    LangChainTool: attrgetter("original"),
     BaseRetriever: retriever_to_langchain,
-    BaseChatMessageHistory: history_to_langchain,
+    BaseChatMessageHistory: HocketHistory,
+    LangChainHistory: attrgetter("history"),
     BasePromptTemplate: prompt_to_langchain,
-    LangChainLoader: langchain_loader_of,
-    LangChainCompressor: langchain_compressor_of,
-    LangChainCrossEncoder: langchain_cross_encoder_of,
+    LangChainLoader: attrgetter("loader"),
+    LangChainCompressor: attrgetter("compressor"),
+    LangChainCrossEncoder: attrgetter("cross_encoder"),
     Runnable: runnable_to_langchain,
-    BaseStore: key_values_to_langchain,
-    VectorStore: store_to_langchain,
-    LangChainVectorStore: langchain_store_of,
+    BaseStore: HocketStore,
+    LangChainStore: attrgetter("store"),
+    VectorStore: HocketVectorStore,
+    LangChainVectorStore: attrgetter("store"),
     Embeddings: embeddings_to_langchain,
     BaseCallbackHandler: handler_to_langchain,
     LangChainHandler: handler_to_langchain,
@@ -99,18 +91,20 @@ _there: Conversions = {
 _back: Conversions = {
     **FROM_LANGCHAIN,
     LCBaseChatModel: model_from_langchain,
-    HocketChatModel: model_of,
+    HocketChatModel: attrgetter("hocket_model"),
     LCBaseTool: tool_from_langchain,
     LCBaseRetriever: retriever_from_langchain,
-    LCBaseChatMessageHistory: history_from_langchain,
+    LCBaseChatMessageHistory: LangChainHistory,
+    HocketHistory: attrgetter("history"),
     LCBasePromptTemplate: prompt_from_langchain,
-    LCBaseLoader: loader_from_langchain,
-    LCBaseDocumentCompressor: compressor_from_langchain,
-    LCBaseCrossEncoder: cross_encoder_from_langchain,
+    LCBaseLoader: LangChainLoader,
+    LCBaseDocumentCompressor: LangChainCompressor,
+    LCBaseCrossEncoder: LangChainCrossEncoder,
     LCRunnable: runnable_from_langchain,
-    LCBaseStore: key_values_from_langchain,
+    LCBaseStore: LangChainStore,
+    HocketStore: attrgetter("store"),
     LCVectorStore: store_from_langchain,
-    HocketVectorStore: hocket_store_of,
+    HocketVectorStore: attrgetter("hocket_store"),
     LCEmbeddings: embeddings_from_langchain,
     LCBaseCallbackHandler: handler_from_langchain,
     LCBaseCallbackManager: manager_from_langchain,

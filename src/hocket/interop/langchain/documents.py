@@ -15,17 +15,7 @@ from hocket.documents import BaseDocumentCompressor, Document
 from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.values import document_from_langchain, document_to_langchain
 
-__all__ = [
-    "LangChainCompressor",
-    "LangChainCrossEncoder",
-    "LangChainLoader",
-    "compressor_from_langchain",
-    "cross_encoder_from_langchain",
-    "langchain_compressor_of",
-    "langchain_cross_encoder_of",
-    "langchain_loader_of",
-    "loader_from_langchain",
-]
+__all__ = ["LangChainCompressor", "LangChainCrossEncoder", "LangChainLoader"]
 
 
 class LangChainLoader(Forwarding, BaseLoader):
@@ -69,33 +59,3 @@ class LangChainCrossEncoder(Forwarding, BaseCrossEncoder):
     def score(self, text_pairs: list[tuple[str, str]]) -> Sequence[float]:
         """Return a number for each pair."""
         return self.cross_encoder.score(text_pairs)
-
-
-def loader_from_langchain(loader: LCBaseLoader) -> LangChainLoader:
-    """Return a loader of LangChain's as hocket's."""
-    return LangChainLoader(loader)
-
-
-def langchain_loader_of(loader: LangChainLoader) -> LCBaseLoader:
-    """Return the loader of LangChain's behind one of hocket's."""
-    return loader.loader
-
-
-def compressor_from_langchain(compressor: LCBaseDocumentCompressor) -> LangChainCompressor:
-    """Return a compressor of LangChain's as hocket's."""
-    return LangChainCompressor(compressor)
-
-
-def langchain_compressor_of(compressor: LangChainCompressor) -> LCBaseDocumentCompressor:
-    """Return the compressor of LangChain's behind one of hocket's."""
-    return compressor.compressor
-
-
-def cross_encoder_from_langchain(cross_encoder: LCBaseCrossEncoder) -> LangChainCrossEncoder:
-    """Return a cross-encoder of LangChain's as hocket's."""
-    return LangChainCrossEncoder(cross_encoder)
-
-
-def langchain_cross_encoder_of(cross_encoder: LangChainCrossEncoder) -> LCBaseCrossEncoder:
-    """Return the cross-encoder of LangChain's behind one of hocket's."""
-    return cross_encoder.cross_encoder

@@ -10,7 +10,7 @@ from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.messages import message_from_langchain, message_to_langchain
 from hocket.messages import BaseMessage
 
-__all__ = ["HocketHistory", "LangChainHistory", "history_from_langchain", "history_to_langchain"]
+__all__ = ["HocketHistory", "LangChainHistory"]
 
 
 class HocketHistory(LCBaseChatMessageHistory):
@@ -68,13 +68,3 @@ class LangChainHistory(Forwarding, BaseChatMessageHistory):
     def clear(self) -> None:
         """Forget all messages."""
         self.history.clear()
-
-
-def history_to_langchain(history: BaseChatMessageHistory) -> LCBaseChatMessageHistory:
-    """Return a history of hocket's as LangChain's."""
-    return history.history if isinstance(history, LangChainHistory) else HocketHistory(history)
-
-
-def history_from_langchain(history: LCBaseChatMessageHistory) -> BaseChatMessageHistory:
-    """Return a history of LangChain's as hocket's."""
-    return history.history if isinstance(history, HocketHistory) else LangChainHistory(history)

@@ -2,7 +2,7 @@
 
 LangChain's hooks ask hocket's verbs, not hocket's hooks: so hocket's cache, rate limiter, retries and deadlines work as
 everywhere. LangChain's handlers stay with LangChain, which tells them of its own run; hocket's run inside it is told to
-nobody but those who listen to hocket. So one call is told, and billed, once to each.
+only hocket's own handlers. So each handler gets, and bills, one call once.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models.base import LangSmithParams as LCLangSmithParams
     from langchain_core.language_models.model_profile import ModelProfile as LCModelProfile
 
-__all__ = ["HocketChatModel", "model_of", "model_to_langchain"]
+__all__ = ["HocketChatModel", "model_to_langchain"]
 
 LCRun = LCAsyncRunManager | LCRunManager | None
 
@@ -287,11 +287,6 @@ class HocketChatModel(LCBaseChatModel):
 def model_to_langchain(model: BaseChatModel) -> HocketChatModel:
     """Return a hocket model as one of LangChain's."""
     return HocketChatModel(hocket_model=model)
-
-
-def model_of(model: HocketChatModel) -> BaseChatModel:
-    """Return the hocket model behind one of LangChain's."""
-    return model.hocket_model
 
 
 def _read(messages: Sequence[lc.BaseMessage]) -> list[BaseMessage]:

@@ -18,7 +18,7 @@ from hocket.interop.langchain.vectorstores import embeddings_to_langchain
 from hocket.messages.content import Fields
 from hocket.vectorstores import VectorStore
 
-__all__ = ["HocketVectorStore", "hocket_store_of", "store_to_langchain"]
+__all__ = ["HocketVectorStore"]
 
 
 R = TypeVar("R")
@@ -130,16 +130,6 @@ class HocketVectorStore(LCVectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return lambda cosine: min(1.0, max(0.0, cosine))
-
-
-def store_to_langchain(store: VectorStore) -> HocketVectorStore:
-    """Return a vector store of hocket's as LangChain's."""
-    return HocketVectorStore(store)
-
-
-def hocket_store_of(store: HocketVectorStore) -> VectorStore:
-    """Return the store of hocket's behind one of LangChain's."""
-    return store.hocket_store
 
 
 def _freely(verb: Callable[..., R]) -> Callable[..., R]:

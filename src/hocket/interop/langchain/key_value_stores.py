@@ -8,7 +8,7 @@ from hocket.interop.langchain.callables import Forwarding
 from hocket.interop.langchain.data import data_from_langchain, data_to_langchain
 from hocket.stores import BaseStore
 
-__all__ = ["HocketStore", "LangChainStore", "key_values_from_langchain", "key_values_to_langchain"]
+__all__ = ["HocketStore", "LangChainStore"]
 
 
 class HocketStore(LCBaseStore[str, object]):
@@ -76,13 +76,3 @@ class LangChainStore(Forwarding, BaseStore[str, object]):
     def yield_keys(self, *, prefix: str | None = None) -> Iterator[str]:
         """Yield the keys."""
         return iter(self.store.yield_keys(prefix=prefix))
-
-
-def key_values_to_langchain(store: BaseStore[str, object]) -> LCBaseStore[str, object]:
-    """Return a store of hocket's as LangChain's."""
-    return store.store if isinstance(store, LangChainStore) else HocketStore(store)
-
-
-def key_values_from_langchain(store: LCBaseStore[str, object]) -> BaseStore[str, object]:
-    """Return a store of LangChain's as hocket's."""
-    return store.store if isinstance(store, HocketStore) else LangChainStore(store)

@@ -39,7 +39,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from hocket.profiles import ModelProfile
 
-__all__ = ["LangChainChatModel", "inner_config", "langchain_model_of", "model_from_langchain", "telling_once"]
+__all__ = ["LangChainChatModel", "inner_config", "model_from_langchain", "telling_once"]
 
 _RUN_ID = "lc_run--"  # how an id begins that LangChain made of its run's
 
@@ -212,11 +212,6 @@ def model_from_langchain(model: LCBaseChatModel) -> LangChainChatModel:
     return LangChainChatModel(langchain_model=model, profile=cast(ModelProfile, {**profile}) if profile else None)
 
 
-def langchain_model_of(model: LangChainChatModel) -> LCBaseChatModel:
-    """Return the model of LangChain's behind one of hocket's."""
-    return model.langchain_model
-
-
 def _require_asyncio() -> None:
     """Raise where LangChain's async code cannot run.
 
@@ -271,7 +266,7 @@ def inner_config(run: LLMRun | None, *, is_async: bool) -> LCRunnableConfig:
 
 @contextlib.contextmanager
 def telling_once(run: LLMRun | None) -> Generator[None, None, None]:
-    """Keep LangChain from telling of its run, if it is opened in the block, whoever has been told of hocket's."""
+    """Keep LangChain from telling of its run, if it is opened in the block, for handlers that have hocket's."""
     told = _told_of(run)
     if not told:
         yield

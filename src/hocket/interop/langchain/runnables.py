@@ -4,7 +4,7 @@ A runnable tells its runs to the handlers that it is given, whichever library th
 it: its own run is the only one. Inputs and outputs are converted wherever messages and documents stand in them.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.callbacks import (
@@ -17,12 +17,8 @@ from langchain_core.runnables import Runnable as LCRunnable, RunnableConfig as L
 from pydantic import SkipValidation
 
 from hocket._runtime.mode import Mode
-from hocket._runtime.stream import Sink
-from hocket.callbacks import (
-    AsyncCallbackManager,
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
+from hocket._runtime.sinks import MappingSink, Sink
+from hocket.callbacks import AsyncCallbackManager, AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from hocket.documents import Document
 from hocket.interop.langchain.callables import Forwarding, read_attribute
 from hocket.interop.langchain.config import config_from_langchain, config_to_langchain
@@ -109,23 +105,7 @@ class LangChainRunnable(Forwarding, Runnable[Any, Any]):
     ) -> None:
         verb = self.runnable.astream if mode.is_async else self.runnable.stream
         pieces = verb(data_to_langchain(input), config_to_langchain(config), **kwargs)
-        await drain(mode, pieces, _Converting(sink))
-
-
-class _Converting:
-    """A sink of what LangChain says, in front of one of what hocket says."""
-
-    def __init__(self, sink: Sink[object]) -> None:
-        self._sink = sink
-
-    @property
-    def closed(self) -> bool:
-        """Whether the consumer has left."""
-        return self._sink.closed
-
-    def put(self, item: object) -> Awaitable[None] | None:
-        """Hand on a piece of output."""
-        return self._sink.put(data_from_langchain(item))
+        await drain(mode, pieces, MappingSink(sink, data_from_langchain))
 
 
 class HocketRetriever(LCBaseRetriever):

@@ -32,7 +32,7 @@ from hocket.messages.content import Fields, FieldsView
 from hocket.runnables import RunnableConfig
 from hocket.tools import BaseTool
 
-__all__ = ["HocketTool", "LangChainTool", "langchain_tool_of", "tool_from_langchain", "tool_to_langchain"]
+__all__ = ["HocketTool", "LangChainTool", "tool_from_langchain", "tool_to_langchain"]
 
 _RAISING = {"handle_tool_error": False, "handle_validation_error": False}
 _ARTIFACT: Literal["content_and_artifact"] = "content_and_artifact"
@@ -115,11 +115,6 @@ class LangChainTool(BaseTool):
     def _write_call(self, arguments: Fields) -> Input:
         rest = {name: value for name, value in arguments.items() if name != _ID}
         return _write_call(self, rest, arguments[_ID], takes_id=_takes_call_id(self.langchain_tool))
-
-
-def langchain_tool_of(tool: LangChainTool) -> LCBaseTool:
-    """Return LangChain's tool behind one of hocket's."""
-    return tool.original
 
 
 def tool_to_langchain(tool: BaseTool) -> HocketTool:

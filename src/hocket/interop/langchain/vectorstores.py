@@ -31,7 +31,6 @@ __all__ = [
     "LangChainVectorStore",
     "embeddings_from_langchain",
     "embeddings_to_langchain",
-    "langchain_store_of",
     "store_from_langchain",
 ]
 
@@ -178,8 +177,3 @@ def store_from_langchain(store: LCVectorStore) -> LangChainVectorStore:
             "LangChainVectorStore(store, embedding) takes it"
         )
     return LangChainVectorStore(store, embeddings_from_langchain(model))
-
-
-def langchain_store_of(store: LangChainVectorStore) -> LCVectorStore:
-    """Return the store of LangChain's behind one of hocket's."""
-    return store.store

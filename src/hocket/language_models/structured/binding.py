@@ -44,11 +44,12 @@ def _bind_schema(
 ) -> tuple[Any, AnswerReader]:
     """Return the model with the schema bound to its requests, and the reader of its answers."""
     dialect: SchemaDialect = model._schema_dialect or OPENAI
+    plain = output.function(None)
     facts: dict[str, object] = {
-        "ls_structured_output_format": {"kwargs": {"method": method, "strict": strict}, "schema": output.function(None)}
+        "ls_structured_output_format": {"kwargs": {"method": method, "strict": strict}, "schema": plain}
     }
     if method == "function_calling":
-        tool = output.function(dialect if strict else None)
+        tool = output.function(dialect) if strict else plain
         return model.bind_tools([tool], tool_choice="any", **facts, **options), CallAnswerReader(output.name)
     if method == "json_mode":
         if strict is not None:

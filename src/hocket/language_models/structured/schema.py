@@ -81,16 +81,20 @@ class OutputSchema(Generic[T]):
         Raises:
             InvalidInput: the dialect cannot say it.
         """
+        return copy_containers(self._compile(dialect))  # type: ignore[no-any-return]
+
+    def _compile(self, dialect: SchemaDialect | None) -> dict[str, Any]:
+        """Do what `compile` does. What is returned must not be changed."""
         if dialect is None:
-            return cast("dict[str, Any]", copy_containers(self.json_schema))
+            return self.json_schema
         self._has_nulls = dialect.requires_all and self._once("optional", lambda: has_optional(self.json_schema))
-        return copy_containers(self._once(dialect, lambda: compile_schema(self.json_schema, dialect)))  # type: ignore[no-any-return]
+        return self._once(dialect, lambda: compile_schema(self.json_schema, dialect))
 
     def function(self, dialect: SchemaDialect | None) -> dict[str, Any]:
         """Return it as the one function that a model is to call, in OpenAI's words. See `compile`."""
         said = {"description": self.description} if self.description else {}
         held = {} if dialect is None else {"strict": True}
-        compiled = self.compile(dialect)
+        compiled = self._compile(dialect)
         parameters = copy_containers(self._once(("plain", dialect), lambda: simplify_schema(compiled)))
         parameters.pop("description", None)
         return {"type": "function", "function": {"name": self.name, **said, "parameters": parameters, **held}}

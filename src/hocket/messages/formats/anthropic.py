@@ -107,10 +107,6 @@ def _thinking(native: Native) -> list[ContentBlock] | None:
     return None if text is None else [block("reasoning", native, {"thinking"}, reasoning=text)]
 
 
-def _write_thinking(block: Block) -> Fields:
-    return native_block("thinking", block, thinking=block.get("reasoning", ""))
-
-
 def _data(native: Native) -> list[ContentBlock] | None:
     """``image`` and ``document``, by their ``source``."""
     if (source := mapping_at(native, "source")) is None:
@@ -240,7 +236,7 @@ _READERS: Mapping[str, Reader] = {
 
 _WRITERS: Mapping[str, Writer] = {
     "text": _write_text,
-    "reasoning": _write_thinking,
+    "reasoning": lambda block: native_block("thinking", block, thinking=block.get("reasoning", "")),
     "image": _write_data,
     "file": _write_data,
     "text-plain": _write_data,

@@ -117,7 +117,7 @@ def block(kind: str, native: Native, used: Container[str], **fields: Any) -> Con
 
 
 def non_standard(native: Native) -> ContentBlock:
-    """``native`` whole, for those who know its provider."""
+    """``native`` whole, for readers that know its provider."""
     made: Fields = {"type": "non_standard", "value": dict(native)}
     if (index := index_of(native)) is not None:
         made["index"] = index

@@ -78,17 +78,9 @@ def _citation(native: Native) -> list[Annotation]:
     return made
 
 
-def _write_text(block: Block) -> Fields:
-    return native_block("text", block, text=block["text"])
-
-
-def _write_thinking(block: Block) -> Fields:
-    return native_block("thinking", block, thinking=block.get("reasoning", ""))
-
-
 _WRITERS: Mapping[str, Writer] = {
-    "text": _write_text,
-    "reasoning": _write_thinking,
+    "text": lambda block: native_block("text", block, text=block["text"]),
+    "reasoning": lambda block: native_block("thinking", block, thinking=block.get("reasoning", "")),
     "image": openai_chat.write_image,
     "text-plain": _write_document,
 }

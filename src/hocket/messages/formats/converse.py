@@ -97,10 +97,6 @@ def _tool_use(native: Native) -> list[ContentBlock] | None:
     return [call_block(call, call.get("input"), id, cast(Native, said))]
 
 
-def _write_tool_use(block: Block) -> Fields:
-    return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["args"]}}
-
-
 def _tool_result(native: Native) -> list[ContentBlock] | None:
     """What a tool on Amazon's side found."""
     result = mapping_at(native, "toolResult")
@@ -148,14 +144,10 @@ def _read_citation(native: Native) -> Annotation:
     return cast(Annotation, {"type": "citation", **fields})
 
 
-def _write_text(block: Block) -> Fields:
-    return {"text": block["text"]}
-
-
 _WRITERS: Mapping[str, Writer] = {
-    "text": _write_text,
+    "text": lambda block: {"text": block["text"]},
     "reasoning": _write_reasoning,
-    "tool_call": _write_tool_use,
+    "tool_call": lambda block: {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": block["args"]}},
     **dict.fromkeys(("image", "video", "audio", "file", "text-plain"), _write_data),
 }
 

@@ -8,7 +8,7 @@ A thought signature belongs to exactly the part that it came on, empty ones incl
 
 Where the text of a reply comes from, what it has found by searching and what it repeats, the API tells beside the parts.
 It counts bytes, of the part that the text was in when it was whole, and often repeats the text that it means; citations
-count characters. A stream has cut the parts anew, so that the repeated text is what counts, and the place only says where
+count characters. A stream has cut the parts again, so that the repeated text is what counts, and the place only says where
 to look first. Keys come in camel case, and in snake case from LangChain.
 """
 
@@ -134,14 +134,6 @@ def _part(block: Block, *taken: str, **fields: Any) -> Fields:
     if "signature" in others:
         others["thoughtSignature"] = others.pop("signature")
     return {**fields, **others}
-
-
-def _write_text(block: Block) -> Fields:
-    return _part(block, text=block["text"])
-
-
-def _write_thought(block: Block) -> Fields:
-    return _part(block, text=block.get("reasoning", ""), thought=True)
 
 
 def _keep_unread(key: str, native: Native, inner: Native, *said: str) -> Native:
@@ -270,8 +262,8 @@ _READERS: Mapping[str, Reader] = {
 }
 
 _WRITERS: Mapping[str, Writer] = {
-    "text": _write_text,
-    "reasoning": _write_thought,
+    "text": lambda block: _part(block, text=block["text"]),
+    "reasoning": lambda block: _part(block, text=block.get("reasoning", ""), thought=True),
     "image": _write_data,
     "video": _write_data,
     "audio": _write_data,

@@ -77,10 +77,6 @@ def _annotation(native: Native) -> list[Annotation]:
     return [openai_citations.annotation(native if nested is None else {**nested, "type": "url_citation"})]
 
 
-def _write_text(block: Block) -> Fields:
-    return native_block("text", block, text=block["text"])
-
-
 def _write_document(block: Block) -> Fields | None:
     return native_block("text", block, text=document_text(block)) if "text" in block else _write_file(block)
 
@@ -138,7 +134,7 @@ def as_file(block: Block) -> bool:
 
 
 _WRITERS: Mapping[str, Writer] = {
-    "text": _write_text,
+    "text": lambda block: native_block("text", block, text=block["text"]),
     "image": write_image,
     "audio": _write_audio,
     "file": _write_file,

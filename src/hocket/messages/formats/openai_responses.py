@@ -278,10 +278,6 @@ def _write_call(block: Block) -> Fields:
     return native_block("function_call", block, "item_id", "arguments", **call, arguments=arguments_text(block))
 
 
-def _write_text(block: Block) -> Fields:
-    return native_block("input_text", block, text=block["text"])
-
-
 def _write_image(block: Block) -> Fields:
     source = source_of(block)
     if as_file(block):
@@ -299,7 +295,7 @@ def _write_file(block: Block) -> Fields:
 
 
 _INPUT_WRITERS: Mapping[str, Writer] = {
-    "text": _write_text,
+    "text": lambda block: native_block("input_text", block, text=block["text"]),
     "image": _write_image,
     "file": _write_file,
     "text-plain": _write_file,

@@ -97,7 +97,7 @@ def content_blocks_of(
             translated. What it says of the sources of texts becomes their citations, unless a text has its own.
         tool_calls: The message's calls. They are what the message means: a call in the content takes their name and
             arguments, and calls that the content does not hold are appended.
-        invalid_tool_calls: Likewise, the calls that could not be read.
+        invalid_tool_calls: The same for the calls that could not be read.
         tool_call_chunks: Given, even empty, while the message is a fragment of a stream that goes on. Fragments of
             calls then take the place of the calls, which are still guesses.
     """

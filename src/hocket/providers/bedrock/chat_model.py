@@ -26,7 +26,7 @@ DEFAULT_MAX_TOKENS = 4096
 
 
 class ChatBedrockConverse(AWSService, BedrockOptions, RemoteChatModel):
-    """A chat model of Amazon Bedrock's, whoever made it, behind its Converse API.
+    """A chat model of Amazon Bedrock's, of any maker, behind its Converse API.
 
         model = ChatBedrockConverse(model="eu.anthropic.claude-sonnet-5-5-v1:0")      # as the AWS command finds keys
         model = ChatBedrockConverse(model="openai.gpt-oss-120b-1:0", region_name="us-west-2", api_key="bedrock-api-key-…")

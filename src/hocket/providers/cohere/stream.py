@@ -71,7 +71,7 @@ class CohereDecoder(ChatStreamDecoder):
         """Return a piece of a part. What it does not hold is absent, or null."""
         text, thought = part.get("text"), part.get("thinking")
         if not isinstance(text, str | None) or not isinstance(thought, str | None):
-            raise TypeError("a part holds something else than a text")
+            raise TypeError("a part is not a text")
         if text:
             return self.make_chunk([{"type": "text", "text": text, "index": index}] if index else text)
         if thought:

@@ -57,7 +57,7 @@ def _read(data: FieldsView, facts: Fields) -> ChatResult:
         facts["token_usage"] = data["usageMetadata"]
     candidates: list[Fields] = sorted(data.get("candidates") or [{}], key=lambda each: each.get("index") or 0)
     if candidates == [{}] and not data["promptFeedback"].get("blockReason"):
-        raise ValueError("neither an answer, nor why there is none")
+        raise ValueError("neither an answer, nor a reason")
     name = name_reply(data, facts)
     return ChatResult(
         generations=[_decode_candidate(each, data, facts, name, at) for at, each in enumerate(candidates)],

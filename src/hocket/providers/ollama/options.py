@@ -10,7 +10,7 @@ __all__ = ["OllamaOptions", "RunnerOptions"]
 
 
 class RunnerOptions(BaseModel, defer_build=True):
-    """How the server runs a model. A change of one of these loads the model anew.
+    """How the server runs a model. A change of one of these loads the model again.
 
     Args:
         num_ctx: tokens of the window, prompt and answer together. Default: what the server says, which is mostly 4,096.

@@ -1,4 +1,4 @@
-"""What is shown of that which goes into a run and comes out of it: short texts, of whatever it is."""
+"""The shown texts of a run's input and output: short, for values of any kind."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast

@@ -89,8 +89,8 @@ def openai_app(
         hosts: names that requests may be sent to (``Host``), and come from (``Origin``), beside those of this machine; None:
             without ``keys``, requests that reach an address of this machine alone (127.0.0.1, ::1) name this machine, and
             else any name is taken.
-        upstream_errors: whether clients are told what the model's server said of a failure, addresses within included, too.
-            Else they are told in hocket's words, and the logger "hocket.serving" has the rest.
+        upstream_errors: whether clients get the error messages of the model's server, which may contain addresses.
+            Else they get hocket's messages, and the logger "hocket.serving" has the rest.
         unsupported: what becomes of an option that a model cannot take: "raise": 400, in words for an HTTP client;
             "drop": it is left out, and ``x-hocket-dropped`` names it.
         cors: origins of pages that may ask from a browser, such as ``"https://app.example"``; ``"*"``, with keys only: all.
@@ -99,7 +99,7 @@ def openai_app(
 
     Raises:
         InvalidInput: an option is not of its kind, there is no model, or a key will not do; an agent may wait for a person
-            (without ``page``), needs a context or injected arguments, or stands at the end of a chain; a budget in
+            (without ``page``), needs a context or injected arguments, or is at the end of a chain; a budget in
             US dollars is over a model whose price is not known, within a chain or an agent, too.
 
     Examples:

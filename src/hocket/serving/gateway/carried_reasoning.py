@@ -3,7 +3,7 @@
 A provider signs, or encrypts, what its model thought, and wants it back in the next request: Anthropic a ``signature``,
 OpenAI's Responses an ``encrypted_content``. A client keeps such a text of its own format and sends it back unread. So what
 another provider's model said of its reasoning travels in that text, with the name of the provider, and comes back as that.
-It is no secret, and not trusted: whoever sends a conversation may say anything in it anyway.
+It is no secret, and not trusted: the sender of a conversation may say anything in it anyway.
 """
 
 import base64

@@ -44,7 +44,7 @@ class ClientKeys:
         for tenant, given in tenants.items():
             self._add(tenant, [given] if isinstance(given, str | SecretStr) else [*given])
         if not self._tenants:
-            raise InvalidInput("keys is empty: nobody could get in; None lets everybody in")
+            raise InvalidInput("keys is empty: no client could get in; None lets everybody in")
 
     def _add(self, tenant: str | None, keys: list[str | SecretStr]) -> None:
         place = self._option
@@ -53,7 +53,7 @@ class ClientKeys:
                 raise InvalidInput(f"keys has a tenant {excerpt(tenant)}; a name is one line of 1 to 100 characters")
             place = f"keys[{tenant!r}]"
         if not keys:
-            raise InvalidInput(f"{place} is empty: nobody could get in; None lets everybody in")
+            raise InvalidInput(f"{place} is empty: no client could get in; None lets everybody in")
         for at, key in enumerate(map(unwrap_secret, keys)):
             if len(key) < _SHORTEST or not key.isascii() or not key.isprintable() or " " in key:
                 raise InvalidInput(

@@ -131,7 +131,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
                 self._has_passed = relay is not None
                 if relay is None:
                     return await ask(_offer_tools(model, request), request, None)
-                tools = {"tools": request.tools["tools"]} if request.tools else {}  # for those who count tokens
+                tools = {"tools": request.tools["tools"]} if request.tools else {}  # for counting tokens
                 return await ask(model, replace(request, options={**request.options, **tools}), relay)
             except (Unsupported, UnknownOption) as error:
                 refused = frozenset(error.options) & (request.options.keys() | request.tools.keys() - {"tools"})

@@ -4,7 +4,7 @@ What goes on is what the client has said, with the model's own name in it; what 
 call is the model's all the same, with its retries, limits, budget and ledger.
 
 So a request goes on only where hocket has nothing to add or to take away: the model has no options of its own, no cache, and
-nobody listens to its messages. Failures are told in words of ours, as ever.
+nobody listens to its messages. Failures have our own messages, as usual.
 """
 
 from typing import cast

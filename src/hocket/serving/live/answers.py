@@ -124,7 +124,7 @@ class LiveAnswers:
         run_id: str = "",
         thread: str = "",
     ) -> EventBody[bytes]:
-        """Have an answer told, to its end, whoever reads it; return the body of its first reader.
+        """Read an answer to its end, with or without readers; return the body of its first reader.
 
         It waits for the first item, or until it is time for a ping.
 
@@ -187,7 +187,7 @@ class LiveAnswers:
         return int(number) if last.rows else 0
 
     async def stop(self, id: str) -> bool:
-        """Stop an answer, in whatever process it runs; return, when it has ended, whether it was running.
+        """Stop an answer, in any process; return, when it has ended, whether it was running.
 
         Raises:
             StoreUnavailable: the store cannot be reached.
@@ -263,7 +263,7 @@ class LiveAnswers:
             return head
         lease = place.lease(f"lost-{secrets.token_hex(6)}")
         with contextlib.suppress(AnswerBusy):  # somebody else is about it
-            await ASYNC.run_shielded(self._take_over(place, lease, ReleaseLease(lease)))  # whoever leaves meanwhile
+            await ASYNC.run_shielded(self._take_over(place, lease, ReleaseLease(lease)))  # also if the caller leaves
         return await self._find_head(place)
 
     async def _find_head_together(self, place: LivePlace) -> Head | None:
@@ -279,7 +279,7 @@ class LiveAnswers:
     async def _ask(self, place: LivePlace, asked: "_AskedHead") -> None:
         try:
             asked.head = await self._find_head(place)
-        except Exception as error:  # of whatever kind: those who wait have to be told
+        except Exception as error:  # of any kind: waiting readers must get it
             asked.error = error
         finally:
             del self._asked[place]

@@ -1,4 +1,4 @@
-"""What stands behind a chat page: `chat_app`, an ASGI application over `LiveAnswers`.
+"""The server side of a chat page: `chat_app`, an ASGI application over `LiveAnswers`.
 
 A page asks, and may go; it comes back and follows; it stops what runs. That is all that the transports of Vercel's and
 AG-UI's clients need of a server, and neither says who asks: that the service finds out, and the names of answers belong to
@@ -79,14 +79,14 @@ def chat_app(
     Args:
         answer: returns the stream that answers a `ChatInput`, as ``agent.astream(chat.input, history=...)``.
         live: runs the answers; None: in this process.
-        user: returns who asks, from the headers of a request; None: 401. Answers belong to their users: nobody follows or
+        user: returns the user, from the headers of a request; None: 401. Answers belong to their users: no one follows or
             stops those of another. Without ``user`` the names of chats are secrets, for services with one user.
         may_decide: says whether a user may decide the calls that wait in a chat; False: 403, and ``answer`` is not asked.
-            None: whoever chats may, so that it is the customer who approves the customer's own refund.
+            None: the user of the chat may, so that the customer approves the customer's own refund.
         protocols: that are answered.
         system: whether messages of the system count that a page sends.
         cors: origins of pages that may ask, such as ``"https://app.example"``. Without, those of the application's own: that
-            is one whose host is in ``Host``. Behind a proxy on the same machine name that which browsers see.
+            is one whose host is in ``Host``. Behind a proxy on the same machine name the one that browsers see.
         max_body: bytes of a request.
 
     Raises:
@@ -226,7 +226,7 @@ class _ChatApp:
             if chat.decisions and self.may_decide is not None:
                 may = self.may_decide(chat)
                 if not (await may if inspect.isawaitable(may) else may):
-                    raise PermissionError("this waits for somebody else's decision")
+                    raise PermissionError("this waits for another person's decision")
             try:
                 found = self.answer(chat)
                 stream = found if isinstance(found, AsyncIterable) else await found

@@ -126,7 +126,7 @@ class LiveRun:
             spawn(self._stream.aclose)
 
     def move(self) -> None:
-        """Have new events, for those who wait in another loop: the one in which it ran is over."""
+        """Make new events, for waiters in another loop: the one in which it ran is over."""
         self._has_grown = anyio.Event()
         if not self.is_over.is_set():
             self.is_over = anyio.Event()

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self, cast, get_args
 
 import anyio
@@ -41,13 +40,13 @@ class cassette:
 
     It is in use, for the whole process, between ``with``, or ``async with``, and its end: for every provider, on both
     event loops, from sync verbs, threads and injected clients. Of several the one that was entered last is in use. A
-    request is found by method, path, parameters and JSON body, in whatever order its fields are; neither the host nor a
+    request is found by method, path, parameters and JSON body, in any order of its fields; neither the host nor a
     header counts. Equal requests are answered in the order in which they were recorded.
 
     Args:
         path: of the file.
         record: ``"none"``: nothing is ever sent. ``"once"``: where there is no file, all is sent and recorded. ``"new"``:
-            what was not recorded is. ``"all"``: all is recorded anew. Default: what ``--hocket-record`` says under
+            what was not recorded is. ``"all"``: all is recorded again. Default: what ``--hocket-record`` says under
             `hocket.testing.plugin`, else ``"none"``. What is recorded is written at the end, unless the block ends with
             the error of a call.
         ignore: fields of JSON bodies that do not count, by dotted paths: ``("metadata.user", "messages.*.id")``.
@@ -100,9 +99,7 @@ class cassette:
         self._start(self._load())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         use = self._stop()
         if use.is_to_be_written(error):
             use.write()
@@ -112,9 +109,7 @@ class cassette:
         self._start(await ASYNC.call_sync(self._load))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         use = self._stop()
         if use.is_to_be_written(error):
             with anyio.CancelScope(shield=True):  # it was paid for
@@ -207,14 +202,14 @@ class _Use:
         return False
 
     def write(self) -> None:
-        """Write what was recorded, behind what the file has."""
+        """Write the new recordings after those of the file."""
         assert self.recorder is not None
         kept = list(self.recorder.keep(self.scrub))
         write_tape(self._path, [*self.recordings.exchanges, *kept])
         get_defaults().written[self._path] = len(kept)
 
     def check(self, error: BaseException | None) -> None:
-        """Fail if something was recorded that nobody asks for any more, where that is a failure.
+        """Fail if there are unused recordings, where that is a failure.
 
         Raises:
             AssertionError: that is so.
@@ -237,7 +232,7 @@ class _Use:
         else:
             what = describe_miss(kept, self.recordings, self._shown, self._ignore)
         how = "once" if self._tape is None else "new"
-        again = "" if self._tape is None else '; "all" records everything anew'
+        again = "" if self._tape is None else '; "all" records everything again'
         way = f"`pytest --hocket-record={how}`" if get_defaults().is_pytest else f'cassette(..., record="{how}")'
         return end_test(CassetteMiss, redact(f"{what}\n\nTo record it: {way}{again}.", secrets))
 

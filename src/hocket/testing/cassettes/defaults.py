@@ -7,7 +7,7 @@ from typing import Literal
 __all__ = ["CassetteDefaults", "RecordMode", "get_defaults", "use_defaults"]
 
 RecordMode = Literal["none", "once", "new", "all"]
-"""What is recorded: nothing, all if there is no file, what the file has not, or all anew."""
+"""What is recorded: nothing, all if there is no file, what the file has not, or all again."""
 
 
 @dataclass

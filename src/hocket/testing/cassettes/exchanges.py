@@ -24,7 +24,7 @@ _BOUNDARY = re.compile(r'boundary="?([^";,\s]+)')
 def keep_request(request: HTTPRequest, masker: Masker) -> RecordedRequest:
     """Return a request as it is kept, and compared with what is kept.
 
-    The border of a multipart body, which is made up anew for each request, gets a fixed name.
+    The border of a multipart body, which is made up again for each request, gets a fixed name.
     """
     content = request.content
     boundary = _BOUNDARY.search(request.headers.get("content-type", ""))

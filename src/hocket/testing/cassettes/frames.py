@@ -9,6 +9,8 @@ __all__ = ["list_payloads", "mask_frames"]
 
 Mask = Callable[[Sequence[bytes]], list[bytes]]
 
+_HIGHEST = b"\x01"  # first byte of such a stream: a message begins with its length, of less than 2**25 bytes
+
 
 def mask_frames(pieces: Sequence[bytes], mask: Mask) -> list[bytes] | None:
     """Return as many pieces of an event stream without secrets, each message in that in which it ended.
@@ -20,6 +22,8 @@ def mask_frames(pieces: Sequence[bytes], mask: Mask) -> list[bytes] | None:
     Returns:
         None: it is no such stream, or a secret stands beside the payloads.
     """
+    if next(filter(None, pieces), b"")[:1] > _HIGHEST:
+        return None
     parser = AWSEventStream()
     try:
         split = [parser.split(piece) for piece in pieces]

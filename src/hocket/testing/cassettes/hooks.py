@@ -46,7 +46,7 @@ def add_cassette_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--hocket-record",
         choices=get_args(RecordMode),
-        help="record model requests: once (where a cassette has no file), new (what is missing), all (everything anew)",
+        help="record model requests: once (where a cassette has no file), new (what is missing), all (everything again)",
     )
     group.addoption("--hocket-max-age", type=float, metavar="DAYS", help="warn of cassettes that are older")
     group.addoption(

@@ -94,7 +94,7 @@ class Recorder:
         return len(self._drafts)
 
     async def open(self, request: HTTPRequest, transport: Transport, secrets: Sequence[str]) -> OpenReply:
-        """Send a request and write down what comes of it.
+        """Send a request and record its result.
 
         Args:
             request: what is sent.

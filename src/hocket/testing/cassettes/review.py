@@ -70,7 +70,7 @@ def _list_exchanges(tape: Tape) -> Iterator[str]:
 
 
 def _list_environment() -> Iterator[tuple[str, str]]:
-    """Yield the secrets of whoever checks."""
+    """Yield the secrets of the checking process."""
     for name, value in os.environ.items():
         if is_sensitive(name) and len(value) >= _SHORTEST:
             yield name, value

@@ -59,14 +59,14 @@ SAID: Mapping[str, Sequence[BaseMessage]] = {
 """Conversations of texts. Each text is a mark."""
 
 
-def _make_tool_history(first_text: str = "mark-with-call") -> list[BaseMessage]:
+def _make_tool_history() -> list[BaseMessage]:
     """Return a conversation with two tool calls and their results."""
     calls: list[ToolCall] = [
         {"name": f"{CALLED}_{number}", "args": {"place": f"mark-place-{number}"}, "id": id, "type": "tool_call"}
         for number, id in enumerate(CALL_IDS)
     ]
     results = [ToolMessage(f"mark-result-{number}", tool_call_id=id) for number, id in enumerate(CALL_IDS)]
-    first = AIMessage(first_text, tool_calls=calls)
+    first = AIMessage("mark-with-call", tool_calls=calls)
     return [HumanMessage("mark-first"), first, *results, AIMessage("mark-reply"), HumanMessage("mark-last")]
 
 

@@ -1,4 +1,4 @@
-"""How providers word their batch endpoints: where they are, what comes to them, and what they say of a `SubmittedBatch`.
+"""How providers word their batch endpoints: their paths, their requests, and their replies about a `SubmittedBatch`.
 
 They are words alone, in one place, so that what differs is seen side by side: what is the same is in `ScriptedBatches`.
 """
@@ -117,7 +117,7 @@ class BatchFormat:
     def write_row(self, row: SubmittedRow) -> Fields:
         """Return the line of a row in the results."""
         response = {"status_code": row.status, "request_id": f"req_{row.number}", "body": row.reply}
-        error = {"code": f"batch_{row.outcome}", "message": f"The batch was {row.outcome} before it came to this."}
+        error = {"code": f"batch_{row.outcome}", "message": f"The batch was {row.outcome} before this row was run."}
         came = {"response": response, "error": None} if row.status else {"response": None, "error": error}
         return {"id": f"batch_req_{row.number}", "custom_id": row.custom_id, **came}
 
@@ -296,7 +296,9 @@ class GoogleBatchFormat(BatchFormat):
         if row.result == "succeeded":
             return {"key": row.custom_id, "response": row.reply}
         status = row.status or (504 if row.outcome == "expired" else 499)
-        message = row.reply["error"]["message"] if row.reply else f"The batch was {row.outcome} before it came to this."
+        message = (
+            row.reply["error"]["message"] if row.reply else f"The batch was {row.outcome} before this row was run."
+        )
         return {"key": row.custom_id, "error": {"code": _GOOGLE_CODES.get(status, 13), "message": message}}
 
 

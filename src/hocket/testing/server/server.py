@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -143,9 +142,7 @@ class Server:
         self._stop = spawn(run).cancel
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._stop()
         with anyio.CancelScope(shield=True):
             await self._stopped.wait()
@@ -165,9 +162,7 @@ class Server:
         started.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         assert self._thread is not None
         self._stop()
         self._thread.join()

@@ -1,6 +1,6 @@
 """A batch as the scripted server has it: what was submitted, what is to become of it, and how far it is.
 
-Nothing runs in the background. Whoever looks at a batch, the test or a request, brings it up to the time by hocket's
+Nothing runs in the background. A look at a batch, by the test or a request, brings it up to the time by hocket's
 clock first: so it takes no task, and a virtual clock that jumps over an hour finds what that hour has done.
 """
 

@@ -122,7 +122,7 @@ def _pair(items: Sequence[Fields], is_stored: bool) -> list[Fields]:
     """Return the items that the server will take together.
 
     Left out is reasoning that it can neither find nor decrypt, and reasoning without what it led to. What followed goes
-    without its id, as said anew; what cannot go without, a call of the server's own tools, is left out too.
+    without its id, as said again; what cannot go without, a call of the server's own tools, is left out too.
     """
     last = max((at for at, item in enumerate(items) if item["type"] != "reasoning"), default=-1)
     kept: list[Fields] = []

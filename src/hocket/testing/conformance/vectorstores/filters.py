@@ -17,7 +17,7 @@ class Filtering(VectorStoreSuite):
     """Tests of filters."""
 
     async def test_filters_mean_what_they_mean_everywhere(self) -> None:
-        """Every condition of the table finds the documents for which it holds, and no other."""
+        """Every condition of the table finds exactly the documents for which it holds."""
         store = await self._fill()
         wrong: list[str] = []
         for filter, holds in HOLDS:
