@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from hocket.agents import create_agent
 from hocket.batch import ResumeMismatch, arun_batch, read_batch
-from hocket.batch.fingerprint import make_fingerprint
+from hocket.batch.fingerprint import make_code_key, make_fingerprint
 from hocket.language_models import FakeListChatModel, ScriptedChatModel
 from hocket.output_parsers import JsonOutputParser, StrOutputParser
 from hocket.prompts import ChatPromptTemplate
@@ -170,12 +170,86 @@ async def test_what_was_asked_meanwhile_does_not_count() -> None:
     assert labeler.calls == 1
 
 
+SOURCE = """
+import functools, itertools
+import hocket
+LIMIT = 5
+PROMPT = "Label it."
+ASKED = []
+count = 0
+
+def clean(text): return text.strip()
+
+class Bot:
+    prompt = "x"
+    def ask(self, text): return self.tidy(text)
+    @staticmethod
+    def tidy(text): return text.lower()
+
+bot = Bot()
+
+def make(limit):
+    def held(text): return text[:limit]
+    return held
+
+def target(text, *, end="."):
+    global count
+    count += 1
+    ASKED.append(text)
+    return [PROMPT, clean(text)[:LIMIT], bot.ask(text), text in {"a", "b", "c"}, "yes" if text else "no", end]
+
+held = make(3)
+cached = functools.cache(clean)
+"""
+
+
+def read_code(source: str = SOURCE, name: str = "target") -> str:
+    held: dict[str, Any] = {"__name__": "somebodys"}
+    exec(compile(source, "somebodys.py", "exec"), held)  # as a file of the user's
+    return make_code_key(RunnableLambda(held[name]))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ('"yes" if text else "no"', '"no" if text else "yes"', "target"),
+        ("count += 1", "count += 2", "target"),
+        ("LIMIT = 5", "LIMIT = 6", "target"),
+        ("Label it.", "Name it.", "target"),
+        ("text.strip()", "text.lstrip()", "target"),
+        ("text.lower()", "text.upper()", "target"),
+        ('end="."', 'end="!"', "target"),
+        ('"c"}', '"d"}', "target"),
+        ("make(3)", "make(4)", "held"),
+        ("text[:limit]", "text[limit:]", "held"),
+        ("text.strip()", "text.lstrip()", "cached"),
+    ],
+)
+def test_the_code_of_functions_is_told_apart(old: str, new: str, name: str) -> None:
+    """With all that they name: functions, methods, texts and numbers; wherever the code stands."""
+    assert SOURCE.count(old) == 1
+    here = read_code(SOURCE, name)
+    assert here and here == read_code(f"# a comment\n{SOURCE}", name)
+    assert here != read_code(SOURCE.replace(old, new), name)
+
+
+def test_what_code_has_counted_does_not_count() -> None:
+    """Nor is there code in a model of hocket's, or in a function of Python's own."""
+    held: dict[str, Any] = {"__name__": "somebodys"}
+    exec(compile(SOURCE, "somebodys.py", "exec"), held)
+    before = make_code_key(held["target"])
+    held["target"]("x")
+    assert held["count"] == 1 and held["ASKED"] == ["x"]
+    assert make_code_key(held["target"]) == before
+    assert make_code_key(prompt() | fake("A") | StrOutputParser()) == make_code_key(RunnableLambda(str.upper)) == ""
+
+
 @pytest.mark.parametrize("seed", ["1", *leave_for_night("2")])
 def test_each_process_says_the_same(seed: str) -> None:
     """Whatever the seed of its hashes is, and wherever its objects lie."""
     code = """
-    from tests.batch.test_fingerprint import PAIRS, make_fingerprint
-    print([make_fingerprint(one) for pair in PAIRS.values() for one in pair])
+    from tests.batch.test_fingerprint import PAIRS, make_fingerprint, read_code
+    print([make_fingerprint(one) for pair in PAIRS.values() for one in pair], read_code())
     """
     here = [make_fingerprint(one) for pair in PAIRS.values() for one in pair]
     done = subprocess.run(
@@ -186,4 +260,4 @@ def test_each_process_says_the_same(seed: str) -> None:
         check=True,
         timeout=60,
     )
-    assert done.stdout == f"{here}\n"
+    assert done.stdout == f"{here} {read_code()}\n"

@@ -55,6 +55,9 @@ async def test_a_retrieval_chain_that_finds_nothing_asks_nobody() -> None:
     outputs = await chain.ainvoke({"input": "When?"})
     assert (outputs["answer"], outputs["context"]) == (NOTHING_FOUND, [])
     assert add([piece async for piece in chain.astream({"input": "When?"})]) == outputs
+    told = create_retrieval_chain(make_retriever(), chain, nothing_found="Nichts gefunden.")
+    assert (await told.ainvoke({"input": "Wann?"}))["answer"] == "Nichts gefunden."
+    assert add([piece async for piece in told.astream({"input": "Wann?"})])["answer"] == "Nichts gefunden."
 
 
 async def test_a_runnable_of_ones_own_may_answer() -> None:

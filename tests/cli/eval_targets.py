@@ -7,7 +7,7 @@ from hocket.documents import Document
 from hocket.errors import ProviderUnavailable
 from hocket.evaluation import Answer, Case, Score
 
-__all__ = ["broken", "is_right", "long", "recall", "shout", "unsure", "weak"]
+__all__ = ["broken", "failing", "is_right", "long", "recall", "shout", "unsure", "weak"]
 
 
 def is_right(answer: Answer, case: Case) -> bool:
@@ -30,6 +30,10 @@ async def broken(question: str) -> str:
     if question.endswith("3"):
         raise ProviderUnavailable("busy")
     return question.upper()
+
+
+async def failing(question: str) -> str:
+    raise ValueError(question)
 
 
 async def recall(question: str) -> AIMessage | dict[str, object] | list[Document] | str:

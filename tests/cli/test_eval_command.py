@@ -1,7 +1,10 @@
 """`hocket eval`: cases asked and scored, two runs compared, and exit codes that a build goes by."""
 
+import importlib
 import json
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,8 +157,56 @@ def test_missing_answers_and_scores(evaluate: Inside, tmp_path: Path) -> None:
     done = evaluate("shout", "none.jsonl", "--strict", "--at-least", "unsure=0.1", code=9, score="unsure")
     assert "unsure has no score at all" in done.stderr and "40 scores are missing" in done.stderr
     done = evaluate("shout", "none.jsonl", "--at-least", "unsure=0.1", code=9, score="unsure")
-    assert "unsure has no score at all, so nothing says that it is 0.1 or more" in done.stderr
-    assert "no answer has a score" in evaluate("shout", "none.jsonl", code=9, score="unsure").stderr
+    assert "unsure has no score at all, so it has measured nothing" in done.stderr
+    assert "unsure has no score at all" in evaluate("shout", "none.jsonl", code=9, score="unsure").stderr
+
+
+def test_what_measures_nothing_is_named(evaluate: Inside, inside: Inside, cases: Path, tmp_path: Path) -> None:
+    """A scorer without a score, beside one that has some; a target that fails always; a judge that cannot judge."""
+    done = evaluate("shout", "two.jsonl", "--score", f"{TARGETS}:unsure", code=9)
+    assert "unsure has no score at all" in done.stderr and "  unsure    no score\n" in done.stdout
+    assert "the target has failed in each case" in evaluate("failing", "failed.jsonl", code=9).stderr
+    words = ("--judge", 'fake:{"reason": "x", "passes": true}', "--rubric", "ok", "--out", str(tmp_path / "j.jsonl"))
+    done = inside("eval", "run", str(cases), "--target", f"{TARGETS}:shout", *words)
+    assert done.returncode == 2 and "a fake model says its text" in done.stderr and not (tmp_path / "j.jsonl").exists()
+
+
+def test_changed_code_is_another_target_and_scores_anew(
+    inside: Inside, cases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of answers is refused, or goes on under a name; scores alone are made again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def run(target: str, score: str, *words: str, out: str = "new.jsonl") -> Any:
+        code = f"def target(text):\n    return text{target}\n\ndef score(answer, case):\n    return {score}\n"
+        (tmp_path / "edited.py").write_text(code)
+        sys.modules.pop("edited", None)
+        importlib.invalidate_caches()
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
+        named = ("--target", "edited:target", "--score", "edited:score", "--out", out, *words)
+        return inside("eval", "run", str(cases), *named)
+
+    assert "score   100.0%" in run("", "1.0").stdout
+    again = run("", "0.0")
+    assert again.returncode == 0 and "score     0.0%" in again.stdout and "40 from an earlier run" in again.stderr
+    changed = run(".upper()", "0.0")
+    assert changed.returncode == 11 and "another model" in changed.stderr
+    assert run("", "1.0", "--version", "1", out="named.jsonl").returncode == 0
+    assert run(".upper()", "1.0", "--version", "1", out="named.jsonl").returncode == 0
+
+
+def test_what_was_asked_in_parts_is_of_no_earlier_run(evaluate: Inside, tmp_path: Path) -> None:
+    """With a baseline a run looks ten times."""
+    evaluate("shout", "old.jsonl")
+    assert "earlier run" not in evaluate("shout", "new.jsonl", "--baseline", str(tmp_path / "old.jsonl")).stderr
+    assert "earlier run" in evaluate("shout", "new.jsonl", "--baseline", str(tmp_path / "old.jsonl")).stderr
+
+
+def test_a_target_that_is_not_there(evaluate: Inside) -> None:
+    """Names that its module has made are told, not those that it imports."""
+    said = evaluate("nope", "new.jsonl", code=2).stderr
+    assert "shout, unsure, weak" in said and "AIMessage" not in said and "json" not in said
 
 
 def test_a_budget_is_of_the_files_in_all_runs(inside: Inside, cases: Path, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """`hocket -f`: files, folders, patterns and repositories before the question, and what is cut out of the answer."""
 
 import io
+import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,6 +83,21 @@ def test_what_is_no_fragment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
             read_fragments([name])
     with pytest.raises(ProviderUnavailable, match="git says"):
         read_fragments(["https://127.0.0.1:9/x.git"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file's name is UTF-8 elsewhere")
+def test_a_name_that_is_not_utf8_is_shown_as_text(inside: Inside, tmp_path: Path) -> None:
+    """In a folder, by itself, and attached."""
+    (tmp_path / os.fsdecode(b"b\xff.txt")).write_text("six")
+    for words in (
+        ("-f", str(tmp_path)),
+        ("-f", f"{tmp_path}/b*.txt"),
+        ("-a", str(tmp_path / os.fsdecode(b"b\xff.txt"))),
+    ):
+        done = inside("-m", "fake:yes", *words, "What?")
+        assert (done.returncode, done.stdout) == (0, "yes\n"), done.stderr
+    [text] = read_fragments([str(tmp_path / os.fsdecode(b"b\xff.txt"))])
+    assert text == "b\ufffd.txt:\nsix"
 
 
 def test_fragments_come_before_the_question(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

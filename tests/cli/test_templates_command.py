@@ -93,7 +93,7 @@ def test_a_template_of_llm(inside: Inside, folder: Path, tmp_path: Path, monkeyp
         ('{"prompt": "So $who?"}', "template t has $who, of which nothing is said: give -p who VALUE"),
         ('{"prompt": "So $?"}', "a $ that begins no name; write $$"),
         ('{"options": {"api_key": "k"}}', "api_key does not go on the command line"),
-        ('{"prompt": "So $input"}', "the question is empty"),
+        ('{"prompt": "So $input"}', "template t wants a text for $input"),
     ],
 )
 def test_what_is_no_template(

@@ -4,6 +4,7 @@ import math
 import os
 import weakref
 from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -617,3 +618,78 @@ async def test_a_store_that_raises_an_end_of_iteration_has_failed(model: Countin
 
     with pytest.raises((StopAsyncIteration, RuntimeError)):
         await aindex(pieces("a", 3), Stopping(model), source_id_key="source", cleanup="full")
+
+
+CSV = "name,pay\nBob,200\n"
+
+
+@pytest.mark.parametrize("is_stamped", [False, True])
+@pytest.mark.parametrize("cleanup", ["incremental", "full"])
+async def test_a_file_that_was_read_and_is_blank_has_no_passages(
+    store: InMemoryVectorStore, tmp_path: Any, cleanup: Any, is_stamped: bool
+) -> None:
+    """Whatever nothing is in it of, and whether another file cannot be read; that one keeps what it had."""
+    blank = {"a.txt": " \n", "b.csv": "name,pay\n", "c.json": "[]", "d.html": "<p></p>", "e.txt": "", "f.txt": "\ufeff"}
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in blank:
+        (folder / name).write_text({"b.csv": CSV, "c.json": '["Cy"]'}.get(name, f"<p>pay in {name}</p>"))
+    (folder / "bad.txt").write_text("as it was")
+    splitter = CharacterTextSplitter(chunk_size=50, chunk_overlap=0)
+    options: Any = {"splitter": splitter, "stamps": tmp_path / "stamps" if is_stamped else None}
+    loader = open_documents(folder, on_error="skip")
+    assert await aindex(loader, store, cleanup=cleanup, **options) == counts(added=7)
+    for name, text in blank.items():
+        (folder / name).write_text(text, "utf-8")
+    (folder / "bad.txt").write_bytes(b"\0")
+    assert await aindex(loader, store, cleanup=cleanup, **options) == counts(deleted=6)
+    assert await texts_of(store) == ["as it was"]
+    assert [Path(error.path).name for error in loader.skipped] == ["bad.txt", "e.txt", "f.txt"]
+
+
+@pytest.mark.parametrize("cleanup", ["incremental", "full"])
+async def test_a_folder_whose_one_file_is_blank_is_no_emptied_folder(
+    store: InMemoryVectorStore, tmp_path: Any, cleanup: Any
+) -> None:
+    (tmp_path / "a.csv").write_text(CSV)
+    await aindex(open_documents(tmp_path), store, cleanup)
+    (tmp_path / "a.csv").write_text("name,pay\n")
+    assert await aindex(open_documents(tmp_path), store, cleanup) == counts(deleted=1)
+    await aindex([piece("x")], store)
+    (tmp_path / "a.csv").unlink()
+    assert await aindex(open_documents(tmp_path), store, cleanup) == counts()
+
+
+@pytest.mark.parametrize("is_stamped", [False, True])
+@pytest.mark.parametrize("cleanup", ["incremental", "full"])
+async def test_rights_that_change_reach_what_cannot_be_read(
+    store: InMemoryVectorStore,
+    model: Counting,
+    tmp_path: Any,
+    cleanup: Any,
+    is_stamped: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A damaged file, and those in a folder that cannot be listed: their documents stay, with the new metadata."""
+    shut = tmp_path / "files" / "shut"
+    shut.mkdir(parents=True)
+    for name in ("files/good.txt", "files/bad.txt", "files/shut/in.txt"):
+        (tmp_path / name).write_text(f"in {name}")
+    rights = {"team": "everybody"}
+    loader = open_documents(tmp_path / "files", on_error="skip", metadata=lambda path: rights)
+    options: Any = {"stamps": tmp_path / "stamps" if is_stamped else None}
+    await aindex(loader, store, cleanup, **options)
+    rights["team"] = "board"
+    (tmp_path / "files" / "bad.txt").write_bytes(b"\0")
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if path.endswith("shut/"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    model.pop()
+    assert await aindex(loader, store, cleanup, **options) == counts(updated=3)
+    assert await aindex(loader, store, cleanup, **options) == counts(skipped=1)
+    assert len(await store.alist_ids({"team": "board"})) == 3 and not model.pop()

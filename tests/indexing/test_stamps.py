@@ -147,6 +147,35 @@ def _tell(name: str, path: Path) -> dict[str, object]:
     return {name: getattr(path, name)}
 
 
+async def test_rights_that_change_are_stored_and_only_their_files_opened(folder: Folder) -> None:
+    """The function is the same one, and no file has changed: what it returns has."""
+    rights = dict.fromkeys("abc", "everybody")
+    opened: list[str] = []
+    loader = open_documents(folder.path, metadata=lambda path: {"team": rights[path.stem]})
+    choose = loader.make_loader
+    loader.make_loader = lambda path: opened.append(Path(path).stem) or choose(path)  # type: ignore[func-returns-value]
+
+    async def index() -> int:
+        result = await aindex(loader, folder.store, "full", splitter=SPLITTER, stamps=folder.stamps)
+        return result["num_updated"]
+
+    await index()
+    opened.clear()
+    rights["a"] = "board"
+    assert (await index(), opened) == (2, ["a"])
+    assert len(await folder.store.alist_ids({"team": "everybody"})) == 2
+    assert (await index(), opened) == (0, ["a"])
+
+
+async def test_what_is_gone_is_known_also_where_all_is_read_anew(folder: Folder) -> None:
+    """With another splitter, say."""
+    await folder.index()
+    (folder.path / "b.txt").unlink()
+    other = RecursiveCharacterTextSplitter(chunk_size=5, chunk_overlap=0)
+    await folder.index(splitter=other)
+    assert await folder.sources() == {"a", "c"}
+
+
 async def test_a_file_that_cannot_be_read_is_tried_again_and_its_passages_stay(folder: Folder) -> None:
     await folder.index()
     (folder.path / "b.txt").write_bytes(b"a\0b")
@@ -180,3 +209,12 @@ async def test_what_was_skipped_is_known_by_the_loader_that_was_given(folder: Fo
 async def test_it_is_for_loaders_of_files(folder: Folder) -> None:
     with pytest.raises(InvalidInput, match=r"stamps= is for a loader of files, as of open_documents, not list"):
         await aindex([Document("x")], folder.store, stamps=folder.stamps)
+
+
+async def test_without_a_cleanup_nothing_is_deleted(folder: Folder) -> None:
+    """Neither of a file that is shorter, or blank, nor of one that is gone."""
+    await folder.index(None)
+    folder.write(a="One.", b=" ")
+    (folder.path / "c.txt").unlink()
+    assert (await folder.index(None))[1] == (1, 0, 0)
+    assert len(await folder.store.alist_ids()) == 5

@@ -25,7 +25,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any, cast
 from uuid import UUID
 
@@ -37,7 +37,7 @@ from hocket.load.serializable import get_fields
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from hocket.messages.base import is_bare
 
-__all__ = ["KEPT_KEY", "LocalKey", "hash_bytes", "model_key", "portable_key", "prompt_key", "value_key"]
+__all__ = ["KEPT_KEY", "LocalKey", "hash_bytes", "list_code", "model_key", "portable_key", "prompt_key", "value_key"]
 
 _SPOKEN: Mapping[type, str] = {HumanMessage: "human", SystemMessage: "system", AIMessage: "ai"}
 _SILENT = frozenset({"id", "response_metadata", "usage_metadata", "artifact", "chunk_position"})
@@ -169,6 +169,12 @@ def value_key(value: object) -> str:
 def portable_key(value: object) -> str:
     """Return the key of any value, the same in every process: what only this one knows counts by its name."""
     return hash_bytes(_MARK.sub("", _canonical(value)).encode("utf-8", "surrogatepass"))
+
+
+def list_code(code: CodeType) -> list[object]:
+    """Return what tells some code from other code, wherever it stands."""
+    inner = [list_code(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    return [code.co_code, code.co_names, inner]
 
 
 def _canonical(value: Any) -> str:

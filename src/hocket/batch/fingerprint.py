@@ -9,15 +9,18 @@ how a call is made, traced or repeated does not count.
 # What changes a model's answers is what its cache key says (`_get_llm_string`, LangChain's name).
 
 import dataclasses
+import dis
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, MethodType
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, MethodType, ModuleType
 from typing import TypeAlias, cast
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from hocket._pipeline.cache_key import LocalKey, portable_key
+from hocket._pipeline.cache_key import LocalKey, list_code, portable_key
 from hocket.language_models import BaseLanguageModel
 from hocket.load.serializable import get_fields
 from hocket.messages import BaseMessage
@@ -25,7 +28,7 @@ from hocket.retries import RetryPolicy
 from hocket.runnables.proxy import RunnableBinding
 from hocket.timeouts import Timeout
 
-__all__ = ["find_models", "make_fingerprint"]
+__all__ = ["find_models", "make_code_key", "make_fingerprint"]
 
 _SILENT = frozenset({"name", "run_name", "tags", "metadata", "callbacks", "verbose", "retry", "timeout"})
 """Fields and arguments that change no answer."""
@@ -37,6 +40,11 @@ _NO_PART = (RetryPolicy, Timeout)
 
 _BUILT_OF = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
+_CONSTANTS = (str, bytes, int, float, tuple, frozenset, type(None))
+
+_PLACES = [os.path.dirname(os.path.dirname(__file__)), os.path.dirname(os.__file__)]  # hocket's code, and Python's
+_NOT_OWN = (*_PLACES, "site-packages", "dist-packages", "<frozen", "<string>")  # the last is of dataclasses
+
 _Parts: TypeAlias = tuple[object, ...]
 
 
@@ -47,21 +55,67 @@ def make_fingerprint(model: object) -> str:
 
 def find_models(chain: object) -> list[BaseLanguageModel[str]]:
     """Return the models in a chain, as far as they can be seen from outside."""
-    found: list[BaseLanguageModel[str]] = []
-    seen: set[int] = set()
-    waiting = [chain]
+    parts = _walk(chain, _list_parts)
+    return [cast("BaseLanguageModel[str]", one) for one in parts if isinstance(one, BaseLanguageModel)]
+
+
+def make_code_key(chain: object) -> str:
+    """Return what stands for the code of the user's functions in a chain, with the functions, classes, texts and numbers
+    that they name or hold, but not with what they set themselves, or what is in lists and objects; "": there are none."""
+    functions = [one for one in _walk(chain, _list_code) if isinstance(one, FunctionType) and _is_own(one)]
+    written = [[list_code(one.__code__), _list_named(one, _CONSTANTS)] for one in functions]
+    return portable_key(written) if written else ""
+
+
+def _walk(value: object, list_parts: Callable[[object], Iterable[object]]) -> Iterator[object]:
+    seen: dict[int, object] = {}
+    waiting = [value]
     while waiting:
         value = waiting.pop()
-        if value is None or isinstance(value, (str, int, float, *_WRITTEN)) or id(value) in seen:
+        if value is None or isinstance(value, str | int | float) or id(value) in seen:
             continue
-        seen.add(id(value))
-        waiting += _list_parts(value)
-        if isinstance(value, BaseLanguageModel):
-            found.append(cast("BaseLanguageModel[str]", value))
-    return found
+        seen[id(value)] = value
+        waiting += list_parts(value)
+        yield value
+
+
+def _list_code(value: object) -> Iterable[object]:
+    """Return what may have code in a value; of what a function names, and is neither code nor runnable, the class."""
+    if isinstance(value, FunctionType):
+        named = _list_named(value, object).values()
+        return [one if callable(one) or hasattr(type(one), "ainvoke") else type(one) for one in named]
+    if isinstance(value, type):
+        held = [getattr(one, "__wrapped__", one) for one in vars(value).values()]  # of a static method
+        return [one for one in held if isinstance(one, FunctionType) and _is_own(one)]
+    return [*_list_parts(value), type(value), getattr(value, "__wrapped__", None)]
+
+
+def _list_named(function: FunctionType, kinds: type | tuple[type, ...]) -> dict[str, object]:
+    """Return what of some kinds a function holds, and names if it is the user's own."""
+    code, outside = function.__code__, function.__globals__
+    found: dict[str, object] = {f"={place}": one for place, one in enumerate(function.__defaults__ or ())}
+    found |= function.__kwdefaults__ or {}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has none yet
+            found[name] = cell.cell_contents
+    names = {*_list_names(code)} if _is_own(function) else set[str]()
+    found |= {name: outside[name] for name in names & outside.keys()}
+    for module in [one for one in found.values() if isinstance(one, ModuleType) and _is_own(one)]:
+        found |= {f"{module.__name__}.{name}": vars(module)[name] for name in names & vars(module).keys()}
+    changed = {one.argval for one in dis.get_instructions(code) if one.opname in ("STORE_GLOBAL", "STORE_DEREF")}
+    return {name: found[name] for name in sorted(found.keys() - changed) if isinstance(found[name], kinds)}
+
+
+def _is_own(value: FunctionType | ModuleType) -> bool:
+    file = (
+        value.__code__.co_filename if isinstance(value, FunctionType) else getattr(value, "__file__", None) or "<frozen"
+    )
+    return not any(one in file for one in _NOT_OWN)
 
 
 def _list_parts(value: object) -> Iterable[object]:
+    if isinstance(value, _WRITTEN):
+        return ()
     if isinstance(value, BaseLanguageModel):
         return get_fields(cast("BaseLanguageModel[str]", value)).values()
     if isinstance(value, Mapping):

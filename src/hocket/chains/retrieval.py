@@ -104,7 +104,9 @@ class _StuffRunnable(RunnableWithRun[Fields, object]):
         return self._reader.llm._can_step  # pyright: ignore[reportPrivateUsage]  # every Runnable has it
 
 
-def create_retrieval_chain(retriever: AnyRunnable, combine_docs_chain: AnyRunnable) -> Runnable[Fields, Fields]:
+def create_retrieval_chain(
+    retriever: AnyRunnable, combine_docs_chain: AnyRunnable, *, nothing_found: str = NOTHING_FOUND
+) -> Runnable[Fields, Fields]:
     """Return a chain that finds documents for ``input`` and answers out of them.
 
     ``{"input"}`` → ``{"input", "context", "answer", "citations", "unsupported"}``: the documents that were found, the
@@ -115,8 +117,11 @@ def create_retrieval_chain(retriever: AnyRunnable, combine_docs_chain: AnyRunnab
             that of `create_history_aware_retriever`.
         combine_docs_chain: gets the mapping with ``context`` in it, and returns the answer: that of
             `create_stuff_documents_chain`, or a runnable of one's own.
+        nothing_found: the answer where no document is found, in the language of those who ask.
     """
-    return _RetrievalChain(retriever=retriever, combine_docs_chain=combine_docs_chain, name="retrieval_chain")
+    return _RetrievalChain(
+        retriever=retriever, combine_docs_chain=combine_docs_chain, nothing_found=nothing_found, name="retrieval_chain"
+    )
 
 
 class _RetrievalChain(NamedStep):
@@ -124,6 +129,7 @@ class _RetrievalChain(NamedStep):
 
     retriever: SkipValidation[AnyRunnable]
     combine_docs_chain: SkipValidation[AnyRunnable]
+    nothing_found: str
 
     @property
     def input_keys(self) -> list[str]:
@@ -154,8 +160,8 @@ class _RetrievalChain(NamedStep):
         )
         if not documents:
             if sink is not None:
-                await put_one(sink, NOTHING_FOUND)
-            return NOTHING_FOUND, {}
+                await put_one(sink, self.nothing_found)
+            return self.nothing_found, {}
         if isinstance(chain, _StuffRunnable):
             return await chain.answer(mode, values, config, None if chain.is_parsed else sink)
         shown = dict(enumerate(documents, 1))

@@ -102,7 +102,7 @@ def run_bulk(
 
     budget = None if arguments.budget is None else Budget(usd=arguments.budget, name="--budget")
     use_ledger(arguments.ledger)
-    line = ProgressLine(count)
+    line = ProgressLine(count, is_begun=any(map(os.path.exists, files)))
 
     async def ask_within_budget() -> Report:
         async with hold_for_files(budget, *files):

@@ -48,7 +48,9 @@ def load_object(name: str, what: str) -> object:
         raise InvalidInput(f"there is no module {module_name!r}, neither here nor installed") from None
     for step in path.split("."):
         if not hasattr(found, step):
-            known = [one for one in dir(found) if not one.startswith("_")]
+            held = {one: getattr(found, one) for one in dir(found) if not one.startswith("_")}
+            code = {one for one, value in held.items() if isinstance(value, type | FunctionType | ModuleType)}
+            known = [one for one in held if one not in code or getattr(held[one], "__module__", None) == module_name]
             raise InvalidInput(f"{module_name} has no {path!r}; {near_name_hint(step, known)}")
         found = getattr(found, step)
     return found

@@ -43,9 +43,11 @@ class ProgressLine:
 
     Args:
         rows: in all.
+        is_begun: whether an earlier run has left some; else what a run asks for in parts has all been asked by itself.
     """
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, *, is_begun: bool = True) -> None:
+        self._is_begun = is_begun
         self._rows = rows
         self._is_live = sys.stderr.isatty()
         self._last: str | None = None
@@ -77,7 +79,7 @@ class ProgressLine:
         from hocket.batch.report import describe_cost
 
         parts = [f"{report.ok + report.failed} of {self._rows} rows done", f"{report.failed} failed"]
-        if report.skipped:
+        if report.skipped and self._is_begun:
             parts.append(f"{report.skipped} from an earlier run")
         parts.append(f"{report.rows_per_second:.1f} rows/s")
         parts.append(f"{report.usage['total_tokens']} tokens")

@@ -17,6 +17,7 @@ from hocket.cli.arguments import OneLineParser
 from hocket.cli.folders import find_folder, write_own_file
 from hocket.cli.model_options import FLAGS, parse_option, read_model_options
 from hocket.cli.output import note, print_lines
+from hocket.cli.standard_input import is_piped
 from hocket.errors import InvalidInput
 from hocket.errors.hints import near_name_hint
 
@@ -97,8 +98,8 @@ def use_template(arguments: argparse.Namespace, read: Callable[[Sequence[str]], 
         return read(arguments.question)
     words: list[str] = arguments.question
     if "input" not in values and "input" in Template(str(prompt)).get_identifiers():  # the place of a text
-        text = read(words)
-        if text is None:
+        text = read(words) if words or is_piped() else None
+        if not text:
             raise InvalidInput(f"template {name} wants a text for $input: write it after the options, or pipe it in")
         return _fill(prompt, {**values, "input": text}, name)
     text = _fill(prompt, values, name)

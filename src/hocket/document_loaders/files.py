@@ -80,7 +80,7 @@ def open_file(path: str, max_bytes: int | None) -> Generator[io.BufferedReader]:
                     path, f"it has {size:,} bytes, and at most {max_bytes:,} are read; raise max_bytes=, or split it"
                 )
             if not file.peek(1):
-                raise DocumentError(path, "it is empty; leave it out, or download it again")
+                raise DocumentError(path, "it is empty; leave it out, or download it again", is_empty=True)
             yield file
     except FileNotFoundError as error:
         raise DocumentError(path, "there is no such file; check the path") from error

@@ -5,6 +5,7 @@ then lose their files.
 """
 
 import copy
+import hashlib
 import logging
 import os
 import re
@@ -56,6 +57,7 @@ class FilesLoader(StreamLoader):
 
     Attributes:
         skipped: the errors that the load that was begun last has passed over, in order.
+        read_files: the files that it has read to their end, also those that nothing is in.
         left_out: files that are not read: see `leave_out`.
     """
 
@@ -83,6 +85,7 @@ class FilesLoader(StreamLoader):
         self.on_error: OnError = on_error
         self.metadata: PathFacts | None = metadata
         self.skipped: list[DocumentError] = []
+        self.read_files: set[str] = set()
         self.make_loader: Callable[[str], BaseLoader] = make_loader
         self.left_out: frozenset[str] = frozenset()
         self._origin: FilesLoader | None = None
@@ -100,7 +103,7 @@ class FilesLoader(StreamLoader):
 
     def stamp_files(self) -> dict[str, list[int] | None]:
         """Return the size of each file that a load would read now, and when its content and its inode were changed, in
-        nanoseconds.
+        nanoseconds; and, if there is ``metadata``, a number that stands for what it says of the file.
 
         None: it is an address, or cannot be looked at. Folders that cannot be listed are passed over in silence.
 
@@ -110,7 +113,7 @@ class FilesLoader(StreamLoader):
         self._check_paths()
         quiet = copy.copy(self)
         quiet.on_error = bool
-        return {file: _stamp(file) for path in self.paths for file in quiet._find_files(path, [])}
+        return {file: self._stamp(file) for path in self.paths for file in quiet._find_files(path, [])}
 
     def leave_out(self, files: Iterable[str]) -> "FilesLoader":
         """Return a loader that does not read some files; what it skips, this one has skipped, too."""
@@ -128,10 +131,14 @@ class FilesLoader(StreamLoader):
             and not os.path.lexists(source)
         )
 
+    def list_failed(self) -> set[str]:
+        """Return the files and folders that the load that was begun last could not read."""
+        return {error.path for error in self.skipped if not error.is_empty}
+
     def lazy_load(self) -> Generator[Document]:
         """Yield the documents of every file; the file that they come from is open meanwhile."""
         skipped: list[DocumentError] = []  # of this load: another may begin before it ends
-        self.skipped = skipped
+        self.skipped, self.read_files = skipped, set()
         if self._origin is not None:
             self._origin.skipped = skipped
         self._check_paths()
@@ -147,12 +154,13 @@ class FilesLoader(StreamLoader):
                 yield from self._load_file(file, documents, skipped)
 
     def _load_file(self, file: str, documents: Iterator[Document], skipped: list[DocumentError]) -> Generator[Document]:
-        facts = self._read_path(file)
+        facts = self.read_path(file)
         try:
             while True:
                 try:
                     document = next(documents)
                 except StopIteration:
+                    self.read_files.add(file)
                     return
                 except DocumentError as error:
                     self._report(error, skipped)
@@ -162,13 +170,27 @@ class FilesLoader(StreamLoader):
         finally:
             getattr(documents, "close", bool)()
 
-    def _read_path(self, file: str) -> dict[str, object]:
+    def read_path(self, file: str) -> dict[str, object]:
+        """Return what ``metadata`` says of a file; nothing of an address. `InvalidInput`: it returned no mapping."""
         if self.metadata is None or is_address(file):
             return {}
         facts = self.metadata(Path(file))
         if not isinstance(facts, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a caller's mistake
             raise InvalidInput(f"metadata returned {facts!r} for {file}; it must return a mapping, such as a dict")
         return {name: value for name, value in facts.items() if name != "source"}
+
+    def _stamp(self, file: str) -> list[int] | None:
+        if is_address(file):
+            return None
+        try:
+            facts = os.stat(file)
+        except OSError:  # its loader says what is wrong
+            return None
+        stamp = [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]  # `cp -p` and `touch -r` keep all but the last
+        if self.metadata is not None:
+            said = repr(self.read_path(file)).encode("utf-8", "surrogatepass")
+            stamp.append(int.from_bytes(hashlib.blake2b(said, digest_size=12).digest(), "big"))
+        return stamp
 
     def _check_paths(self) -> None:
         for path in self.paths:
@@ -218,19 +240,11 @@ class FilesLoader(StreamLoader):
         else:
             _log.warning("skipped: %s", error)
         skipped.append(error)
+        if error.is_empty:
+            self.read_files.add(error.path)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.paths))})"
-
-
-def _stamp(path: str) -> list[int] | None:
-    if is_address(path):
-        return None
-    try:
-        facts = os.stat(path)
-    except OSError:  # its loader says what is wrong
-        return None
-    return [facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]  # `cp -p` and `touch -r` keep all but the last
 
 
 def _leads_away(entry: os.DirEntry[str], top: str) -> bool:

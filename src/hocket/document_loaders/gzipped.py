@@ -53,7 +53,8 @@ class GzipLoader(FileLoader):
                 problem = f"it is cut or damaged ({describe(error)}); download it again"
                 raise DocumentError(self.file_path, problem) from error
             if not size:
-                raise DocumentError(self.file_path, "what is in it is empty; leave it out, or download it again")
+                problem = "what is in it is empty; leave it out, or download it again"
+                raise DocumentError(self.file_path, problem, is_empty=True)
             unpacked.flush()
             unpacked.raw.seek(0)
             content: io.BufferedReader = io.BufferedReader(unpacked.raw)

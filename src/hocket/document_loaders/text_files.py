@@ -132,9 +132,8 @@ class _Utf8(io.RawIOBase):
             if not rest:
                 rest = self._file.read(BLOCK)
             if not rest:
-                raise DocumentError(
-                    self._path, "it is empty but for its byte order mark; leave it out, or download it again"
-                )
+                problem = "it is empty but for its byte order mark; leave it out, or download it again"
+                raise DocumentError(self._path, problem, is_empty=True)
             return rest
         if self._fallback is not None and not _extends_ascii(self._fallback):
             self._use(self._fallback)

@@ -176,12 +176,16 @@ class DocumentError(HocketError, ValueError):
         path: of the file, as it was given.
         place: in it: "page 3", "line 12", "byte 4096"; None: all of it.
         problem: what is wrong there, and what to do.
+        is_empty: whether it could be read, and there is nothing in it.
     """
 
     page = "retrieval.md#loaders"
 
-    def __init__(self, path: str, problem: str = "it cannot be read", place: str | None = None) -> None:
+    def __init__(
+        self, path: str, problem: str = "it cannot be read", place: str | None = None, *, is_empty: bool = False
+    ) -> None:
         super().__init__(path, problem, place)
+        self.is_empty: bool = is_empty
         self.path: str = path
         self.problem: str = problem
         self.place: str | None = place

@@ -56,6 +56,7 @@ class EvalReport:
         missing_cases: the ids of their cases.
         errors: answers that count as wrong, since the target has failed.
         unscored: scores that are not there, since a scorer has failed; the next run scores again.
+        unmeasured: scorers that have given no score at all.
         causes: of these three, by their names: how many have failed of which class of error, the commonest first.
         usage: tokens of the target. cost: in US dollars. judge_cost: of scorers that ask models. None: not known.
         seconds: that an answer took, the median. seconds_p95: all but one in twenty took less. None: not known.
@@ -73,6 +74,7 @@ class EvalReport:
     missing_cases: list[str] = field(default_factory=list[str])
     errors: int = 0
     unscored: int = 0
+    unmeasured: list[str] = field(default_factory=list[str])
     causes: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     usage: UsageMetadata | None = None
     cost: Decimal | None = None
@@ -145,6 +147,7 @@ def make_report(
     measured = [measure_scores(name, rows, confidence) for name in scores.names]
     metrics = {one.name: one for one in measured if one is not None}
     report = EvalReport(os.fspath(out), metrics, _find_design(lines, design), rows=rows)
+    report.unmeasured = [name for name in scores.names if name not in metrics]
     report.cases = len({row["case"] for row in rows})
     report.missing_cases = sorted({line.case for line in lines if line.answer is None})
     missing = [str(line.error) for line in lines if line.answer is None]
@@ -219,10 +222,11 @@ def _write_table(report: EvalReport) -> str:
     design = report.design
     often = f" x {design.repeats}" if design.repeats > 1 else ""
     lines = [f"{report.path}: {report.cases} of {design.cases} cases{often}"]
-    width = max((len(name) for name in report.metrics), default=0)
+    width = max((len(name) for name in (*report.metrics, *report.unmeasured)), default=0)
     for one in report.metrics.values():
         flaky = f"  {name_cases('flaky', one.flaky)}" if one.flaky else ""
         lines.append(f"  {one.name:<{width}}  {one.mean:7.1%}  [{one.low:.1%}, {one.high:.1%}]{flaky}")
+    lines += [f"  {name:<{width}}  no score" for name in report.unmeasured]
     for name, what in (
         ("missing", "without an answer, which the next run asks for"),
         ("errors", "wrong, since the target has failed"),

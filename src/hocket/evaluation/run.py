@@ -9,6 +9,7 @@ from typing import Any, Final
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
 from hocket.batch import ResumeMismatch, TooManyFailures, arun_batch
+from hocket.batch.fingerprint import make_code_key, make_fingerprint
 from hocket.batch.progress import Progress
 from hocket.batch.replay import read_open_batches
 from hocket.batch.report import BatchReport
@@ -175,6 +176,8 @@ class _Evaluation:
     ) -> None:
         self._is_given = target is None
         self._target: AnyRunnable = RunnablePassthrough() if target is None else target
+        code = make_code_key(target)
+        self._version = f"{make_fingerprint(target)} {code}" if code else None
         self._runs = {name_run(id, run): case for id, case in cases.items() for run in range(design.repeats)}
         self._digests = {id: make_digest(case) for id, case in cases.items()}
         self._scorers = scorers
@@ -199,7 +202,7 @@ class _Evaluation:
             input=self._read_input,
             write=write,
             retry_failed=lambda row: not is_final(row),
-            version="outputs" if self._is_given else version,
+            version="outputs" if self._is_given else version or self._version,
             **options,
         )
 
@@ -215,8 +218,9 @@ class _Evaluation:
         """Score the answers without scores."""
         if self._score_rows is None:
             self._score_rows = await ASYNC.call_sync(ScoreRows, find_scores_path(self._out), self._scorers)
+        versions = {name: getattr(one, "version", "") or make_code_key(one) for name, one in self._scorers.items()}
         scored = {
-            name_score(id, name): (line.mark, line.answer, self._runs[id], scorer)
+            name_score(id, name): ([line.mark, versions[name]], line.answer, self._runs[id], scorer)
             for line in lines
             if line.answer is not None and (id := name_run(line.case, line.run)) in self._runs
             for name, scorer in self._scorers.items()
@@ -231,9 +235,7 @@ class _Evaluation:
 
         return await arun_batch(
             RunnableLambda(score),
-            self._score_rows.place(
-                {id: [mark, getattr(scorer, "version", "")] for id, (mark, *_, scorer) in scored.items()}
-            ),
+            self._score_rows.place({id: of for id, (of, *_) in scored.items()}),
             find_scores_path(self._out),
             id="id",
             version="scores",

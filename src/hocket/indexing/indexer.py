@@ -81,20 +81,22 @@ async def aindex(
         store: where to.
         cleanup: what is deleted, when all documents are stored: None: nothing; "incremental": of each source that was
             met, the documents that it no longer has; "full": all that were in the store before and were not met.
-            Nothing is deleted if the documents end in an error, or if there are none at all: `VectorStore.adelete`
-            empties a store. What a loader has ``skipped`` is left alone: the documents of a file that cannot be read, or
-            of all files in a folder that cannot be listed; "full" then deletes only what is in files below the loader's
-            paths that were read, or are not there. So give the loader itself, and a ``splitter``: of a stream that is made
-            of its documents nobody knows what was skipped, and "full" deletes that.
+            Nothing is deleted if the documents end in an error, or if there are none, and no file that was read and is
+            blank: `VectorStore.adelete` empties a store. What a loader could not read is left alone, but for what its
+            ``metadata`` now says of it: the documents of a file, or of all files in a folder that cannot be listed; "full"
+            then deletes only what is in files below the loader's paths that were read, or are not there. So give the loader
+            itself, and a ``splitter``: of a stream that is made of its documents nobody knows what was skipped, and "full"
+            deletes that.
         source_id_key: which of a document's metadata names its source.
         batch_size: documents in a batch. A larger one makes fewer and larger requests of a remote model, and loses more
             when the run is killed.
         splitter: cuts the documents into the pieces that are stored; None: they are stored as they are.
         max_concurrency: batches that are embedded at once, at most; those that are not stored yet are lost when the run is
             killed. 1: for a model that must not be called by two threads at once.
-        stamps: the path of a file that keeps sizes and times of the files that ``docs`` reads: those that have not changed
-            are not opened the next time, and "incremental" then deletes the documents of files that are gone, too. Each
-            store has one of its own. Pages on the web are always read. None: every file is read.
+        stamps: the path of a file that keeps sizes and times of the files that ``docs`` reads: those that have not
+            changed, nor what the loader's ``metadata`` says of them, are not opened the next time, and "incremental" then
+            deletes the documents of files that are gone, too. Each store has one of its own. Pages on the web are always
+            read. None: every file is read.
 
     Raises:
         InvalidInput: something is no document; two documents with one id differ; with "incremental", one has no source,
@@ -113,7 +115,10 @@ async def aindex(
     await indexer.look_at_store()
     async with batches:
         await Batch(indexer.store, indexer, {"max_concurrency": max_concurrency}, return_exceptions=False).collect()
-    await indexer.delete_stale(docs if isinstance(docs, FilesLoader) and docs.skipped else None)
+    if cleanup is not None:
+        loader = docs if isinstance(docs, FilesLoader) else None
+        await indexer.update_facts(loader)
+        await indexer.delete_stale(loader)
     if known is not None:
         await known.write(indexer.sources)
     return indexer.result
@@ -251,22 +256,45 @@ class _Indexer:
         """Delete what is no longer there.
 
         Args:
-            loader: has skipped something: nothing is deleted of a source that may be among it. None: nothing was skipped.
+            loader: knows which files were read, blank ones too, and which were not: of these nothing is deleted.
         """
-        if not len(self._ids):
+        failed = set[str]() if loader is None else loader.list_failed()
+        read = (self.sources.keys() | (set[str]() if loader is None else loader.read_files)) - failed
+        if not len(self._ids) and not read:
             return
-        skipped = set[str]() if loader is None else {error.path for error in loader.skipped}
-        read = self.sources.keys() - skipped
-        gone = () if self._known is None else await ASYNC.call_sync(self._known.list_gone, self.sources)
+        gone = () if self._known is None else await ASYNC.call_sync(self._known.list_gone)
         stale = self._before if self._cleanup == "full" else await self._list_ids_of_sources(read.union(gone))
         stale = [one for one in stale if one not in self._ids]
         for start in range(0, len(stale), _AT_ONCE):
             ids = stale[start : start + _AT_ONCE]
-            if self._cleanup == "full" and loader is not None:
+            if self._cleanup == "full" and loader is not None and failed:
                 documents = await self._store.aget_by_ids(ids)
                 ids = await ASYNC.call_sync(self._list_lost, documents, read, loader)
             await self._store.adelete(ids)
             self.result["num_deleted"] += len(ids)
+
+    async def update_facts(self, loader: FilesLoader | None) -> None:
+        """Give documents of what could not be read the metadata that their paths have now: rights may be among them."""
+        if loader is None or loader.metadata is None:
+            return
+        failed = loader.list_failed()
+        folders = tuple(path for path in failed if path.endswith(("/", os.sep)))
+        ids = await self._list_ids_of_sources(failed, folders)
+        for start in range(0, len(ids), _AT_ONCE):
+            documents = await self._store.aget_by_ids(ids[start : start + _AT_ONCE])
+            changed = await ASYNC.call_sync(self._change_facts, documents, loader)
+            if texts := [one.page_content for one in changed]:
+                await self._store.aadd_vectors(changed, await self._store.aembed_texts(texts))
+            self.result["num_updated"] += len(changed)
+
+    def _change_facts(self, documents: Sequence[Document], loader: FilesLoader) -> list[Document]:
+        """Return those of some documents whose metadata are no longer what is said of their paths, with the new ones."""
+        key = self._source_id_key
+        facts = {source: loader.read_path(source) for source in {str(one.metadata[key]) for one in documents}}
+        now = [
+            Document(one.page_content, id=one.id, metadata=one.metadata | facts[one.metadata[key]]) for one in documents
+        ]
+        return [check_document(one) for one, before in zip(now, documents, strict=True) if not _is_same(one, before)]
 
     def _list_lost(self, documents: Sequence[Document], read: set[str], loader: FilesLoader) -> list[str]:
         """Return the ids of the documents that are gone for certain: their file was read without them, or is not there."""
@@ -277,15 +305,16 @@ class _Indexer:
                 lost.append(str(document.id))
         return lost
 
-    async def _list_ids_of_sources(self, sources: set[str]) -> list[str]:
-        """Return the ids of all documents of some sources; of many sources, only of documents that were not met."""
-        if len(sources) <= _FEW_SOURCES:
+    async def _list_ids_of_sources(self, sources: set[str], folders: tuple[str, ...] = ()) -> list[str]:
+        """Return the ids of all documents of some sources; of many, or of folders, only of documents that were not met."""
+        if len(sources) <= _FEW_SOURCES and not folders:
             return await self._store.alist_ids({self._source_id_key: {"$in": sorted(sources)}}) if sources else []
         others = [one for one in await self._store.alist_ids() if one not in self._ids]
         found: list[str] = []
         for start in range(0, len(others), _AT_ONCE):
             documents = await self._store.aget_by_ids(others[start : start + _AT_ONCE])
-            found += [str(one.id) for one in documents if one.metadata.get(self._source_id_key) in sources]
+            named = [(str(one.id), one.metadata.get(self._source_id_key)) for one in documents]
+            found += [id for id, of in named if isinstance(of, str) and (of in sources or of.startswith(folders))]
         return found
 
     def _name(self, batch: Sequence[Document]) -> tuple[dict[str, Document], set[str]]:

@@ -50,8 +50,7 @@ class Stamps:
         if not isinstance(docs, FilesLoader):
             raise InvalidInput(f"stamps= is for a loader of files, as of open_documents, not {type(docs).__name__}")
         self._path, self._docs = Path(path), docs
-        facts = [] if docs.metadata is None else [docs.metadata]
-        self._about = json.dumps(_describe([splitter, docs.make_loader, *facts]))
+        self._about = json.dumps(_describe([splitter, docs.make_loader]))
         self._now: dict[str, list[int]] = {}
         self._before: dict[str, list[int]] = {}
         self.loader: FilesLoader = docs
@@ -71,20 +70,11 @@ class Stamps:
                 self.kept += ids
         self.loader = self._docs.leave_out(passed_over)
 
-    def list_gone(self, counts: Mapping[str, int]) -> list[str]:
-        """Return the files of the record that are gone, or were read and have no documents any more.
-
-        Args:
-            counts: documents of each file that was read.
-        """
-        failed = {error.path for error in self.loader.skipped}
-        passed_over = {*self.loader.left_out, *counts, *failed}
-        self._gone = [
-            path
-            for path in self._before
-            if (path not in self._now and (not failed or self.loader.has_lost(path)))
-            or (path in self._now and path not in passed_over)
-        ]
+    def list_gone(self) -> list[str]:
+        """Return the files of the record that are gone."""
+        has_failed = bool(self.loader.list_failed())
+        others = self._before.keys() - self._now
+        self._gone = [path for path in others if not has_failed or self.loader.has_lost(path)]
         return self._gone
 
     async def write(self, counts: Mapping[str, int]) -> None:
@@ -92,7 +82,7 @@ class Stamps:
         others = {*self._now, *self._gone}
         before = {path: facts for path, facts in self._before.items() if path not in others}
         known = {path: self._before[path][-1] for path in self.loader.left_out} | dict(counts)
-        failed = {error.path for error in self.loader.skipped}
+        failed = self.loader.list_failed()
         files = {
             path: [*stamp, known[path]] for path, stamp in self._now.items() if path in known and path not in failed
         }
@@ -102,9 +92,11 @@ class Stamps:
         self._now = {path: stamp for path, stamp in self._docs.stamp_files().items() if stamp}
         with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):  # none yet, or damaged
             record = json.loads(self._path.read_text())
-            if record["about"] == self._about:
-                files = cast("dict[str, list[int]]", record["files"])
-                self._before = {path: [int(one) for one in facts] for path, facts in files.items() if facts}
+            files = cast("dict[str, list[int]]", record["files"])
+            first = (
+                0 if record["about"] == self._about else -1
+            )  # without a stamp it is read anew, but known when it goes
+            self._before = {path: [int(one) for one in facts[first:]] for path, facts in files.items() if facts}
 
     def _write(self, files: Mapping[str, list[int]]) -> None:
         beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")

@@ -9,11 +9,11 @@ handler of tokens.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from inspect import isawaitable
-from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, cast
 
 from pydantic import Field, field_validator
 
+from hocket._pipeline.cache_key import list_code
 from hocket._pipeline.call import Call, Delivery, Next
 from hocket._pipeline.concurrency_limit import with_concurrency_limit
 from hocket._pipeline.runs import RelayedEvent
@@ -106,7 +106,7 @@ class ChatCascade(ModelGroup):
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
         function = getattr(self.accept, "func", self.accept)  # of a partial
         code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
-        return super()._get_llm_string(stop, **kwargs, accept=[self.accept, code and _list_code(code)])
+        return super()._get_llm_string(stop, **kwargs, accept=[self.accept, code and list_code(code)])
 
     @property
     def _members(self) -> Sequence[BaseChatModel]:
@@ -152,12 +152,6 @@ class ChatCascade(ModelGroup):
 def _open_step(call: Call, model: BaseChatModel, *, is_last: bool = False) -> Call:
     policy = call.limits.retry or (None if model.retry is None else RetryPolicy.of(model.retry))
     return open_call(call, model, {}, call.delivery if is_last else None, policy)
-
-
-def _list_code(code: CodeType) -> list[object]:
-    """Return what tells some code from other code, wherever it stands."""
-    inner = [_list_code(one) if isinstance(one, CodeType) else one for one in code.co_consts]
-    return [code.co_code, code.co_names, inner]
 
 
 class _HeldChunks:

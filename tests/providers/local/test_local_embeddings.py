@@ -5,6 +5,10 @@ import json
 import math
 import operator
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 import warnings
 from pathlib import Path
 from typing import Any
@@ -171,3 +175,32 @@ def test_a_forked_child_loads_a_model_of_its_own() -> None:
     if not child:
         os._exit(cosine(LocalEmbeddings().embed_query("x"), parent) < 0.999)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_program_ends_quietly_while_a_batch_is_read(number: signal.Signals) -> None:
+    """Python waits for the native threads: else they abort the process."""
+    code = """
+    import signal, threading, time, os
+    from hocket.providers.local.embeddings import LocalEmbeddings
+
+    def stop(number, frame):
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    model = LocalEmbeddings()
+    model.embed_query("It is loaded.")
+    batches = [model._cut(["one two three " * 200] * 40)[:20]] * 1000
+    threading.Thread(target=lambda: [model._read(one) for one in batches], daemon=True).start()
+    time.sleep(0.2)
+    print("reads", flush=True)
+    time.sleep(60)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"reads\n"
+    process.send_signal(number)
+    _, said = process.communicate(timeout=50)
+    assert (process.returncode, said) == (128 + number, b"")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hocket._secrets import redact_url
 from hocket.cli.fetching import fetch_address
+from hocket.cli.standard_input import replace_undecodable
 from hocket.errors import InvalidInput
 from hocket.messages import HumanMessage
 
@@ -60,6 +61,7 @@ def read_attachment(name: str) -> Part:
 
     data = _read(name)
     shown = "standard input" if name == "-" else redact_url(name) if is_address(name) else Path(name).name
+    shown = replace_undecodable(shown)
     media_type = guess_mime_type(base64.b64encode(data[:12]).decode())
     if media_type is None:
         return {"type": "text", "text": f"{shown}:\n{_decode(name, data)}"}
@@ -79,7 +81,7 @@ def _read(name: str) -> bytes:
             with sys.stdin.buffer if name == "-" else Path(name).expanduser().open("rb") as file:
                 data = file.read(MOST_BYTES + 1)
         except OSError as error:
-            raise InvalidInput(f"cannot attach {name}: {error.strerror}") from None
+            raise InvalidInput(f"cannot read {name}: {error.strerror}") from None
     if len(data) > MOST_BYTES:
         raise InvalidInput(f"cannot attach {name}: it has more than {MOST_BYTES >> 20} MB, which no provider takes")
     if not data:

@@ -15,6 +15,7 @@ from pathlib import Path
 from hocket._secrets import redact_url
 from hocket.cli.chat.attachments import read_attachment
 from hocket.cli.output import note, squeeze
+from hocket.cli.standard_input import replace_undecodable
 from hocket.document_loaders import open_documents
 from hocket.errors import InvalidInput, ProviderUnavailable, RequestTimeout
 
@@ -79,7 +80,7 @@ def _take_texts(files: Iterable[tuple[str, bytes]]) -> Iterator[str]:
         if "\0" in text:
             passed_over += 1
         elif text.strip():
-            yield f"{name}:\n{text}"
+            yield f"{replace_undecodable(name)}:\n{text}"
     if passed_over:
         note(f"passed over {passed_over} files that are no UTF-8 text")
 

@@ -46,6 +46,7 @@ def configure(parser: OneLineParser) -> None:
     parser.declare("cases CASES", 'a file of JSON lines, {"input": …, "expected": …}, or a CSV with these columns')
     parser.declare("--out FILE", "where the answers go; their scores go beside it", required=True)
     parser.declare("--target MODULE:NAME", "in place of a model: a chain, an agent, or a function of the input")
+    parser.declare("--version NAME", "stands for the target in the file, in place of its code")
     add_model_options(parser)
     add_schema_option(parser)
     parser.declare(
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
             baseline=arguments.baseline,
             min_difference=arguments.min_difference,
             max_concurrency=arguments.max_concurrency,
+            version=arguments.version,
             via=arguments.via,
             retry_via=arguments.retry_via,
             wait=arguments.wait,
@@ -102,9 +104,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _find_faults(report: "EvalReport", arguments: argparse.Namespace) -> list[str]:
-    faults = find_low_rates(report.metrics, dict(arguments.at_least), is_strict=arguments.strict)
-    if not report.metrics:
-        faults.append("no answer has a score, so nothing was measured")
+    faults = [f"{name} has no score at all, so it has measured nothing" for name in report.unmeasured]
+    faults += find_low_rates(report.metrics, dict(arguments.at_least), is_strict=arguments.strict)
+    if report.rows and report.errors == len(report.rows):
+        faults.append("the target has failed in each case, so nothing is known of its answers")
     if report.comparison is not None:
         faults += find_faults(report.comparison, is_strict=arguments.strict)
     if arguments.strict and (report.missing or report.unscored):
@@ -130,6 +133,7 @@ def _load_scorers(arguments: argparse.Namespace) -> "dict[str, Scorer]":
     from hocket import evaluation
     from hocket.cli.choice import open_first_model
     from hocket.evaluation.scorer import check_scorers
+    from hocket.language_models import FakeListChatModel
 
     if (arguments.judge is None) != (arguments.rubric is None):
         raise InvalidInput("--judge and --rubric go together: the model, and its rule")
@@ -146,6 +150,8 @@ def _load_scorers(arguments: argparse.Namespace) -> "dict[str, Scorer]":
             )
     if arguments.judge is not None:
         model = open_first_model(arguments.judge, None, GivenOptions()).model
+        if isinstance(model, FakeListChatModel):
+            raise InvalidInput(f"--judge {arguments.judge}: a fake model says its text, and fills in no schema")
         scorers.append(evaluation.judge(model, arguments.rubric))
     named = check_scorers(scorers)
     for name, _ in arguments.at_least:

@@ -7,6 +7,7 @@ The model reads 256 tokens at a time. A longer text is read in parts, and its ve
 nothing of it goes unseen; passages of up to 1,000 characters fit whole.
 """
 
+import atexit
 import functools
 import hashlib
 import importlib.util
@@ -232,6 +233,13 @@ def _load(path: Path, sha256: str | None) -> _Model:
             except Exception as error:  # of the runtime: it has no base class
                 raise LocalModelError(f"{path} cannot be loaded: {error}") from error
         return _models[path]
+
+
+@atexit.register
+def _end_batches() -> None:
+    """Let no batch begin, and wait for the one that is read: a native thread that outlives Python aborts the process."""
+    for lock in (_loading, *(model.lock for model in _models.values())):
+        lock.acquire(timeout=10)
 
 
 @after_fork
