@@ -111,7 +111,7 @@ def test_no_failure_is_left_out_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("runs out after {:g} s (`lease=`), and then one", SQLiteCache("x.db").lease),
+        ("ends after {:g} s (`lease=`), and then one", SQLiteCache("x.db").lease),
         ("at most {:g} s of the schedule", schedule.HORIZON),
         ("have their places again after {:g} s", store.LEASE),
         ("charged whole after {:g} s (`lease=`)", inspect.signature(Budget).parameters["lease"].default),
