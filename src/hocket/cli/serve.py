@@ -1,6 +1,7 @@
 """``hocket serve``: models and agents behind the APIs of OpenAI and Anthropic, for every program that speaks one."""
 
 import argparse
+import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -11,6 +12,7 @@ from hocket.cli.arguments import OneLineParser, parse_count
 from hocket.cli.bulk import add_ledger_option, use_ledger
 from hocket.cli.named_objects import load_object
 from hocket.cli.output import note
+from hocket.cli.stop_signals import end_by_hangup
 from hocket.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "configure", "run", "run_app"]
 
 HELP = "Serve models and agents to programs that speak OpenAI's or Anthropic's API."
-_GRACE = 3  # seconds that requests may take to end after Ctrl-C
+_GRACE = 3  # seconds that requests may take to end after Ctrl-C, before their clients are told
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -131,6 +133,10 @@ def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe:
     """
     import socket
 
+    import anyio
+
+    from hocket.serving.exchange import finish_requests
+
     try:
         import uvicorn
     except ImportError as error:
@@ -139,8 +145,20 @@ def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe:
     with socket.create_server((host, port), family=family) as listener:
         shown = f"[{host}]" if ":" in host else host
         note(describe(f"http://{shown}:{listener.getsockname()[1]}"))
-        config = uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE)
-        uvicorn.Server(config).run(sockets=[listener])
+        config = uvicorn.Config(
+            app, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE + 2
+        )
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+        class Server(uvicorn.Server):
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                async with anyio.create_task_group() as finishing:
+                    finishing.start_soon(finish_requests, _GRACE)
+                    await super().shutdown(sockets)
+                    finishing.cancel_scope.cancel()
+
+        with end_by_hangup():
+            Server(config).run(sockets=[listener])
 
 
 def _parse_port(text: str) -> int:
