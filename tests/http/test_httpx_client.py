@@ -340,3 +340,11 @@ async def test_proxied_client_closed_while_busy(serve: Any) -> None:
     await stream.aclose()
 
     await proxy.until(lambda it: it.open == 0)
+
+
+async def test_a_proxy_that_fails_is_named(serve: Any) -> None:
+    """Without its password: whoever reads the error looks at the proxy, and not at the model's server."""
+    settings = ClientSettings(proxy="http://me:hunter2@127.0.0.1:1")
+    with pytest.raises(ConnectionFailed, match=r"through the proxy http://127\.0\.0\.1:1 failed") as failure:
+        await send(HTTPRequest("POST", "http://model.invalid/v1", {}, b"{}"), settings)
+    assert "hunter2" not in str(failure.value)
