@@ -1,5 +1,6 @@
 """`hocket serve`: what it refuses, and that it serves; more in `tests/serving`."""
 
+import http.server
 import re
 import signal
 import subprocess
@@ -293,6 +294,37 @@ def read_stream(client: httpx.Client, url: str, asked: object, has_begun: thread
             if "one" in text:
                 has_begun.set()
     return text
+
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    """A model's server that wants to be asked later."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        type(self).asked += 1
+        self.send_response(429)
+        self.send_header("retry-after", "20")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("option", [("--retry", "1"), ("--timeout", "5")])
+def test_a_client_need_not_wait_for_a_busy_server(
+    option: tuple[str, str], served: Callable[..., Served], environ: dict[str, str]
+) -> None:
+    """It is told at once, where the operator wants it so: by one try, or too little time for another."""
+    Busy.asked = 0
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy) as upstream, ThreadPoolExecutor(1) as thread:
+        thread.submit(upstream.serve_forever)
+        environ["HOCKET_BASE_URL"] = f"http://127.0.0.1:{upstream.server_port}/v1"
+        one = served("m", *option)
+        reply = httpx.post(f"{one.url}/v1/chat/completions", json={**QUESTION, "model": "m"}, timeout=15)
+        upstream.shutdown()
+    assert (reply.status_code, reply.headers["retry-after"], Busy.asked) == (429, "20", 1)
 
 
 def test_without_uvicorn_the_extra_is_named(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,12 @@
 import argparse
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hocket.cli.arguments import OneLineParser, parse_count
+from hocket.cli.arguments import OneLineParser, parse_count, parse_seconds
 from hocket.cli.bulk import add_ledger_option, use_ledger
 from hocket.cli.named_objects import load_object
 from hocket.cli.output import note
@@ -45,6 +45,10 @@ def configure(parser: OneLineParser) -> None:
         "--cache CACHE",
         "answer equal questions from there: an SQLite file, sqlite:///..., redis://... or postgresql://...",
     )
+    parser.declare(
+        "--timeout SECONDS", "how long a call of a MODEL may take, with its waits and tries", type=parse_seconds
+    )
+    parser.declare("--retry N", "how often a MODEL is asked at most, where another try may help", type=parse_count)
     parser.declare("--max-concurrency N", "answers under way at once; others are told to come again", type=parse_count)
     parser.declare("--upstream-errors", "tell clients what the models' servers say of failures")
     parser.declare(
@@ -86,8 +90,9 @@ def run(arguments: argparse.Namespace) -> None:
         from hocket.globals import set_llm_cache
 
         set_llm_cache(_open_cache(arguments.cache))
+    options = {name: value for name in ("timeout", "retry") if (value := getattr(arguments, name)) is not None}
     budget = _hold_budget(arguments.budget, is_named=isinstance(keys, dict))
-    models: dict[str, Any] = {name: _open_model(model) for name, model in names.items()}
+    models: dict[str, Any] = {name: _open_model(model, options) for name, model in names.items()}
     for further in (
         {}
         if arguments.litellm is None
@@ -257,12 +262,12 @@ def _open_cache(address: str) -> "BaseCache":
     return PostgresCache(place) if kind == "postgres" else SQLiteCache(place)
 
 
-def _open_model(name: str) -> "BaseChatModel":
+def _open_model(name: str, options: Mapping[str, object]) -> "BaseChatModel":
     """Return a model that is ready: one of this process is loaded now, and not at the first request."""
     from hocket.cli.choice import open_first_model
     from hocket.cli.model_options import GivenOptions
 
-    model = open_first_model(name, None, GivenOptions({})).model
+    model = open_first_model(name, None, GivenOptions(options)).model
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model
