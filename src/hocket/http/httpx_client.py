@@ -105,7 +105,7 @@ class HTTPXReply:
         self, response: "httpx.Response", package: Any, on_close: Callable[[], Awaitable[None]] | None
     ) -> None:
         self.status: int = response.status_code
-        self.headers: dict[str, str] = dict(response.headers)
+        self.headers: dict[str, str] = dict(response.headers.items())  # `dict` alone looks each up, in a list
         self._response = response
         self._package = package
         self._on_close = on_close
