@@ -230,6 +230,17 @@ def test_a_key_file_that_is_no_list(text: str, tmp_path: Path, inside: Any) -> N
     assert done.returncode == 2 and "each line is KEY, or each is NAME KEY" in done.stderr
 
 
+def test_a_key_file_may_begin_with_a_byte_order_mark(served: Callable[..., Served], tmp_path: Path) -> None:
+    """As editors on Windows write it: it is no part of the first name."""
+    (tmp_path / "keys").write_text(f"red {KEY}\n", "utf-8-sig")
+    one = served("fake:Hello.", "--key-file", str(tmp_path / "keys"), "--ledger", str(tmp_path / "usage.sqlite"))
+    httpx.post(f"{one.url}/v1/chat/completions", json=QUESTION, headers={"authorization": f"Bearer {KEY}"})
+    one.process.send_signal(signal.SIGTERM)
+    one.process.wait(30)
+    totals = SQLiteLedger(tmp_path / "usage.sqlite").total(by=("tenant",))
+    assert [total.group["tenant"] for total in totals] == ["red"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_it(number: int, served: Callable[..., Served]) -> None:
     """As a supervisor does, or a terminal that is closed."""

@@ -203,7 +203,7 @@ def _read_keys(path: Path) -> list[str] | dict[str, list[str]]:
         InvalidInput: it cannot be read, or only some of its keys have names.
     """
     try:
-        lines = map(str.split, path.read_text().splitlines())
+        lines = map(str.split, path.read_text("utf-8-sig").splitlines())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InvalidInput(f"--key-file {path}: {reason}") from None
