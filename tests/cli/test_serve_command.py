@@ -1,10 +1,13 @@
 """`hocket serve`: what it refuses, and that it serves; more in `tests/serving`."""
 
+import http.server
 import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -228,11 +231,112 @@ def test_a_key_file_that_is_no_list(text: str, tmp_path: Path, inside: Any) -> N
     assert done.returncode == 2 and "each line is KEY, or each is NAME KEY" in done.stderr
 
 
-def test_sigterm_ends_it(served: Callable[..., Served]) -> None:
-    """As a supervisor does."""
-    one = served("fake:Hello.")
+def test_a_key_file_may_begin_with_a_byte_order_mark(served: Callable[..., Served], tmp_path: Path) -> None:
+    """As editors on Windows write it: it is no part of the first name."""
+    (tmp_path / "keys").write_text(f"red {KEY}\n", "utf-8-sig")
+    one = served("fake:Hello.", "--key-file", str(tmp_path / "keys"), "--ledger", str(tmp_path / "usage.sqlite"))
+    httpx.post(f"{one.url}/v1/chat/completions", json=QUESTION, headers={"authorization": f"Bearer {KEY}"})
     one.process.send_signal(signal.SIGTERM)
+    one.process.wait(30)
+    totals = SQLiteLedger(tmp_path / "usage.sqlite").total(by=("tenant",))
+    assert [total.group["tenant"] for total in totals] == ["red"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_it(number: int, served: Callable[..., Served]) -> None:
+    """As a supervisor does, or a terminal that is closed."""
+    one = served("fake:Hello.")
+    one.process.send_signal(number)
     assert one.process.wait(30) in (143, -signal.SIGTERM)
+
+
+FAILING = """
+from hocket import ScriptedChatModel, Turn
+from hocket.agents import create_agent
+
+failing = create_agent(ScriptedChatModel(script=[RuntimeError("boom")]))
+slow = create_agent(ScriptedChatModel(script=[Turn(text="one two", pause=600)] * 9))
+silent = create_agent(ScriptedChatModel(script=[Turn(text="one", delay=600)] * 9))
+"""
+
+
+@pytest.fixture
+def failing(served: Callable[..., Served], tmp_path: Path, environ: dict[str, str]) -> Served:
+    (tmp_path / "failing_agents.py").write_text(FAILING)
+    environ["PYTHONPATH"] = str(tmp_path)
+    names = ("failing", "slow", "silent")
+    return served(*(part for name in names for part in ("--agent", f"{name}=failing_agents:{name}")))
+
+
+def test_its_log_has_times_and_levels(failing: Served) -> None:
+    """And the name of the request, by which an operator finds what a client complains of."""
+    done = httpx.post(f"{failing.url}/v1/chat/completions", json={**QUESTION, "model": "failing"})
+    failing.process.send_signal(signal.SIGTERM)
+    _, stderr = failing.process.communicate(timeout=30)
+    told = rf"request_id={done.headers['x-request-id']}, model=failing, status=500\)"
+    assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d \S+ ERROR hocket\.serving: a request failed: .*boom \({told}\n", stderr)
+
+
+def test_a_stop_is_told_to_who_is_answered(failing: Served) -> None:
+    """In the form of each API, and without a word in the log: streams by their last event, others by a status."""
+    url = f"{failing.url}/v1"
+    with httpx.Client(timeout=30) as client, ThreadPoolExecutor(8) as threads:
+        whole = threads.submit(client.post, f"{url}/chat/completions", json={**QUESTION, "model": "silent"})
+        ends: list[Future[str]] = []
+        for path in ("chat/completions", "messages"):
+            has_begun = threading.Event()
+            asked = {**QUESTION, "model": "slow", "stream": True, **({"max_tokens": 9} if path == "messages" else {})}
+            ends += [threads.submit(read_stream, client, f"{url}/{path}", asked, has_begun) for _ in range(3)]
+            assert has_begun.wait(30)
+        failing.process.send_signal(signal.SIGTERM)
+        told = [end.result().strip().split("\n\n")[-1] for end in ends]
+        assert all(one.startswith("data: ") and '"shutting_down"' in one for one in told[:3])
+        assert all(one.startswith("event: error") and "this service is stopped" in one for one in told[3:])
+        refused = whole.result()
+        assert refused.status_code == 503 and refused.json()["error"]["code"] == "shutting_down"
+    assert failing.process.communicate(timeout=30)[1] == ""
+    assert failing.process.returncode in (143, -signal.SIGTERM)
+
+
+def read_stream(client: httpx.Client, url: str, asked: object, has_begun: threading.Event) -> str:
+    text = ""
+    with client.stream("POST", url, json=asked) as reply:
+        for piece in reply.iter_text():
+            text += piece
+            if "one" in text:
+                has_begun.set()
+    return text
+
+
+class Busy(http.server.BaseHTTPRequestHandler):
+    """A model's server that wants to be asked later."""
+
+    asked = 0
+
+    def do_POST(self) -> None:
+        type(self).asked += 1
+        self.send_response(429)
+        self.send_header("retry-after", "20")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("option", [("--retry", "1"), ("--timeout", "5")])
+def test_a_client_need_not_wait_for_a_busy_server(
+    option: tuple[str, str], served: Callable[..., Served], environ: dict[str, str]
+) -> None:
+    """It is told at once, where the operator wants it so: by one try, or too little time for another."""
+    Busy.asked = 0
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy) as upstream, ThreadPoolExecutor(1) as thread:
+        thread.submit(upstream.serve_forever)
+        environ["HOCKET_BASE_URL"] = f"http://127.0.0.1:{upstream.server_port}/v1"
+        one = served("m", *option)
+        reply = httpx.post(f"{one.url}/v1/chat/completions", json={**QUESTION, "model": "m"}, timeout=15)
+        upstream.shutdown()
+    assert (reply.status_code, reply.headers["retry-after"], Busy.asked) == (429, "20", 1)
 
 
 def test_without_uvicorn_the_extra_is_named(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:

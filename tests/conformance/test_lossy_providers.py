@@ -218,7 +218,8 @@ class TakesErrorsForAnswers(ChatOpenAI):
         except InvalidReply:
             raise
         except LLMError:
-            return ChatResult(generations=[ChatGeneration(message=AIMessage(""))])
+            message = AIMessage("", response_metadata={"finish_reason": "stop"})
+            return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
         text = self._decode(reply).generations[0].message.text

@@ -6,6 +6,8 @@ import traceback
 import zlib
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from hocket import __version__
@@ -214,6 +216,29 @@ async def test_bomb_is_not_unpacked(serve: Any, settings: ClientSettings) -> Non
 
     with pytest.raises(InvalidReply, match=r"1,000,000 bytes"):
         await send(server.request(), settings, max_bytes=1_000_000)
+
+
+async def test_other_tasks_have_their_turn_while_a_bomb_is_unpacked(serve: Any, settings: ClientSettings) -> None:
+    """It comes in pieces of a few megabytes at most, and between two of them the loop goes on."""
+    server = serve.answering(serve.reply(gzip.compress(bytes(60_000_000)), "content-encoding: gzip"))
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async with anyio.create_task_group() as counting:
+        counting.start_soon(count_turns)
+        stream = await open_stream(server.request(), settings)
+        sizes: list[int] = []
+        before = turns
+        async for piece in stream:
+            sizes.append(len(piece))
+        assert sum(sizes) == 60_000_000 and max(sizes) < 5_000_000
+        assert turns - before >= len(sizes) - 1
+        counting.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("member", [b"", b"x"])

@@ -327,3 +327,14 @@ def test_no_error_steers_a_terminal() -> None:
     body = '{"error": {"message": "\\u001b]0;title\\u0007 a\\r\\nERROR b \\u009b2J \\u0000"}}'
     text = read_error_body(body.encode()).text
     assert text.isprintable() and "a ERROR b" in text
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_says_where_to(status: int) -> None:
+    """Without the secrets of the place; and what to do about it."""
+    headers = {"location": "https://me:hunter2@other.example/v1?api_key=sk-123456&x=1"}
+    error = classify_error(status, headers, b"")
+    assert type(error) is errors.InvalidReply and error.status == status
+    assert f"redirects ({status}) to 'https://other.example/v1?api_key=**" in str(error) and "base_url" in str(error)
+    assert "hunter2" not in str(error) and "123456" not in str(error)
+    assert "does not say where to" in str(classify_error(status, {}, b"<html>moved</html>"))

@@ -21,8 +21,10 @@ import trustme
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, RequestTimeout
 from hocket.http.clients import ClientSettings, close_client
 from hocket.http.exchange import open_stream, send
+from hocket.http.httpx_client import HTTPXReply
 from hocket.http.request import HTTPRequest
 from hocket.timeouts import connect_limit
+from tests.kit import assert_linear
 
 SECRET = "sk-abcdefgh12345678"
 
@@ -76,6 +78,17 @@ async def test_closed_client(settings: ClientSettings, package: Any) -> None:
     await client.aclose()
     with pytest.raises(InvalidInput, match="keep it open"):
         await send(HTTPRequest("GET", "http://127.0.0.1:9/", {}), settings, client=client)
+
+
+@both
+def test_the_head_of_a_reply_is_read_in_linear_time(package: Any) -> None:
+    """However many headers a server sends."""
+
+    def read(count: int) -> None:
+        response = package.Response(200, headers=[(f"x-{number}", "v") for number in range(count)], content=b"{}")
+        assert len(HTTPXReply(response, package, None).headers) == count + 1
+
+    assert_linear(read, 4_000)
 
 
 @both
@@ -340,3 +353,11 @@ async def test_proxied_client_closed_while_busy(serve: Any) -> None:
     await stream.aclose()
 
     await proxy.until(lambda it: it.open == 0)
+
+
+async def test_a_proxy_that_fails_is_named(serve: Any) -> None:
+    """Without its password: whoever reads the error looks at the proxy, and not at the model's server."""
+    settings = ClientSettings(proxy="http://me:hunter2@127.0.0.1:1")
+    with pytest.raises(ConnectionFailed, match=r"through the proxy http://127\.0\.0\.1:1 failed") as failure:
+        await send(HTTPRequest("POST", "http://model.invalid/v1", {}, b"{}"), settings)
+    assert "hunter2" not in str(failure.value)

@@ -108,3 +108,17 @@ def test_an_unfinished_class_has_a_signature() -> None:
         other: "Missing"  # type: ignore[name-defined]  # noqa: F821
 
     assert "data" in inspect.signature(Unfinished).parameters
+
+
+def test_a_value_that_is_of_no_kind_is_one_error() -> None:
+    """And not one for each kind that it might be, in pydantic's own names of them."""
+    for key in (123, ["a"]):
+        (detail,) = refusal(ChatOpenAI, model="m", api_key=key).errors()
+        assert (detail["loc"], detail["msg"]) == (("api_key",), "Input should be a valid string or callable")
+
+
+@pytest.mark.parametrize(("name", "near"), [("bogus_option", None), ("key", "api_key"), ("temprature", "temperature")])
+def test_a_name_that_shares_letters_is_not_near(name: str, near: str | None) -> None:
+    """A mistake in typing is, and a part of a name."""
+    (detail,) = refusal(ChatOpenAI, model="m", api_key="k" * 9, **{name: 1}).errors()
+    assert (f"did you mean {near!r}?" if near else "known are: ") in detail["msg"]

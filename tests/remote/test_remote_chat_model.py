@@ -8,14 +8,27 @@ from pydantic import BaseModel
 
 from hocket.agents import create_agent
 from hocket.callbacks import get_usage_metadata_callback
-from hocket.errors import InvalidInput, Unsupported
+from hocket.errors import InvalidInput, InvalidReply, Unsupported
 from hocket.http import HTTPRequest, JSONLines
 from hocket.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from hocket.outputs import ChatGenerationChunk
+from hocket.providers.anthropic import ChatAnthropic
 from hocket.providers.cohere import ChatCohere
+from hocket.providers.google import ChatGoogleGenerativeAI
+from hocket.providers.ollama import ChatOllama
 from hocket.providers.openai import ChatOpenAI
 from hocket.remote import Endpoint, RemoteChatModel, StreamDecoder
-from hocket.testing import Body, CohereFormat, Events, OpenAIFormat, Reply, serve
+from hocket.testing import (
+    AnthropicFormat,
+    Body,
+    CohereFormat,
+    Events,
+    GoogleFormat,
+    OllamaFormat,
+    OpenAIFormat,
+    Reply,
+    serve,
+)
 
 TEXT = {"type": "text", "text": "hi"}
 PICTURE = {"type": "image", "url": "https://e.x/i.png"}
@@ -144,3 +157,20 @@ async def test_an_agent_in_text_sends_no_stop_words_to_a_provider_without_them()
         with pytest.raises(Unsupported, match="lines takes no stop"):
             await model.ainvoke("hi", stop=["x"])
         assert len(server.requests) == 1
+
+
+EMPTY_REPLIES: list[tuple[Any, Any, dict[str, Any]]] = [
+    (ChatAnthropic, AnthropicFormat, {"content": [], "usage": None}),
+    (ChatOpenAI, OpenAIFormat, {"choices": [{"message": {"role": "assistant", "content": None}}]}),
+    (ChatGoogleGenerativeAI, GoogleFormat, {"candidates": [{"content": {"role": "model", "parts": []}}]}),
+    (ChatOllama, OllamaFormat, {"message": {"role": "assistant", "content": ""}}),
+]
+
+
+@pytest.mark.parametrize(("kind", "form", "reply"), EMPTY_REPLIES, ids=lambda value: getattr(value, "__name__", ""))
+async def test_a_reply_that_says_nothing_and_not_why_is_none(kind: Any, form: Any, reply: dict[str, Any]) -> None:
+    """Whichever server sends it: a stream without an end is no answer either."""
+    async with serve(form(), [Body(reply)] * 3) as server:
+        model = kind(model="m", base_url=server.url, api_key="k", retry=1)
+        with pytest.raises(InvalidReply):
+            await model.ainvoke("hi")

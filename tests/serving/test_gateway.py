@@ -12,14 +12,15 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from hocket import RunnableLambda, ScriptedChatModel
+from hocket import RunnableLambda, ScriptedChatModel, Turn
 from hocket.agents import create_agent
 from hocket.chat_history import InMemoryChatMessageHistory
-from hocket.errors import InvalidInput
+from hocket.errors import ConnectionFailed, InvalidInput, StreamTruncated
 from hocket.messages import AIMessage
 from hocket.runnables import ConfigurableField, RouterRunnable, RunnableBranch, RunnableWithMessageHistory
 from hocket.serving import SSE_HEADERS, openai_app, sse
 from hocket.serving.gateway.keys import ClientKeys
+from hocket.tracing import JSONFormatter
 from tests.kit import HookCall, RawClient, body, hook_model
 from tests.serving.conftest import HEADERS, KEY, chat_client, question, send
 
@@ -355,3 +356,22 @@ def test_no_key_of_ours_is_in_any_reply(serve: Any):
     for reply in replies:
         for told in (reply.text, str(reply.headers)):
             assert KEY not in told and secret not in told
+
+
+async def test_the_log_names_the_request_that_failed(caplog: pytest.LogCaptureFixture):
+    """As its client does, who has x-request-id: as facts of the record and in its text, and whose it was."""
+    truncated = StreamTruncated("it broke off")
+    keys = {"red": "a-key-of-red", "blue": "a-key-of-blue"}
+    app = openai_app(
+        {"m": model(ConnectionFailed("no way"), Turn(text="a b", error=truncated, error_after=1))}, keys=keys
+    )
+    headers = {"authorization": "Bearer a-key-of-red", "x-request-id": "mine-1"}
+    for is_streamed, status in ((False, 503), (True, 200)):
+        caplog.clear()
+        asked = {**question(), "stream": is_streamed}
+        response = await send(app, "POST", CHAT, json=asked, headers=headers)
+        assert response.status_code == status and response.headers["x-request-id"] == "mine-1"
+        (record,) = [one for one in caplog.records if one.name == "hocket.serving"]
+        told = {"request_id": "mine-1", "tenant": "red", "model": "m", "status": status}
+        assert f"(request_id=mine-1, tenant=red, model=m, status={status})" in record.getMessage()
+        assert json.loads(JSONFormatter().format(record))["hocket"] == told

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import anyio
 from pydantic import SecretStr
 
-from hocket._databases.server import DatabaseServer, maybe_await
+from hocket._databases.server import DatabaseServer, NotSent, maybe_await
 from hocket._runtime.fork import after_fork
 from hocket._secrets import Secret, redact_url
 from hocket.errors import HocketError, InvalidInput, MissingDependency
@@ -119,6 +119,10 @@ _PASSING = (
 )
 
 
+class _NotConnected(psycopg.OperationalError, NotSent):
+    """No connection was to be had."""
+
+
 class ConnectionPool:
     """Connections to one URL, in autocommit mode, opened when they are needed and closed with the process at the latest.
 
@@ -146,12 +150,17 @@ class ConnectionPool:
             psycopg.OperationalError: there is none: no server, no permission, none free in time.
         """
         if not self._free.acquire(timeout=PATIENCE):
-            raise psycopg.OperationalError(
+            raise _NotConnected(
                 f"none of {self._size} connections became free within {PATIENCE:g} s; {_SIZE}=... in the URL's query "
                 "allows more"
             )
         try:
-            connection = self._take()
+            try:
+                connection = self._take()
+            except psycopg.OperationalError as error:
+                if not is_postgres_unavailable(error):
+                    raise
+                raise _NotConnected(*error.args) from error
             try:
                 yield connection
             finally:

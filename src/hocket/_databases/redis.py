@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from pydantic import SecretStr
 
-from hocket._databases.server import DatabaseServer, maybe_await
+from hocket._databases.server import DatabaseServer, NotSent, maybe_await
 from hocket._secrets import redact_url
 from hocket.errors import HocketError, InvalidInput, MissingDependency
 
@@ -47,7 +47,7 @@ def connect_redis(url: str) -> RedisClient:
     The URL's query may say otherwise: 16 connections at most, 20 seconds to wait for one of them, 5 seconds to connect,
     10 seconds to wait for an answer.
     """
-    pool = redis.BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]  # nor here
+    pool = _Pool.from_url(  # pyright: ignore[reportUnknownMemberType]  # nor here
         url,
         max_connections=DEFAULT_SIZE,
         timeout=20,
@@ -56,6 +56,22 @@ def connect_redis(url: str) -> RedisClient:
         retry=Retry(NoBackoff(), 0),
     )
     return redis.Redis(connection_pool=pool)
+
+
+class _NotConnected(redis.ConnectionError, NotSent):
+    """No connection was to be had."""
+
+
+class _Pool(redis.BlockingConnectionPool):
+    """A pool that tells a failure to connect from one of a command, which may have been done."""
+
+    def get_connection(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]  # redis-py has no types here
+        except RedisError as error:
+            if not is_redis_unavailable(error):
+                raise
+            raise _NotConnected(*error.args) from error
 
 
 class _BlockingPool(Protocol):

@@ -19,9 +19,9 @@ from hocket._databases.clients import connection_limiter, shared_client
 from hocket._databases.urls import drop_secrets, find_url_secrets
 from hocket._runtime.mode import ASYNC, Mode, drive
 from hocket._secrets import Secret, redact
-from hocket.errors import DroppedStateWarning, HocketError
+from hocket.errors import DroppedStateWarning, HistoryUnavailable, HocketError
 
-__all__ = ["DatabaseServer", "maybe_await"]
+__all__ = ["DatabaseServer", "NotSent", "maybe_await"]
 
 PATIENCE = 20.0
 """Seconds for which a task waits until one of the connections is free."""
@@ -29,6 +29,10 @@ PATIENCE = 20.0
 T = TypeVar("T")
 P = ParamSpec("P")
 Client = TypeVar("Client")
+
+
+class NotSent(Exception):
+    """There was no connection: nothing of an operation reached the server, so that it may be tried again."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -144,7 +148,10 @@ class DatabaseServer(Generic[Client]):
         text = str(failure).strip() or type(failure).__name__
         redacted = redact(text, secrets)
         error_type = self.unavailable_type if self.is_unavailable(failure) else self.error_type
-        return error_type(f"{self.owner}: {redacted}"), failure if redacted == text else None
+        error = error_type(f"{self.owner}: {redacted}")
+        if isinstance(error, HistoryUnavailable):
+            error.was_sent = not isinstance(failure, NotSent)
+        return error, failure if redacted == text else None
 
     # -- copies and pickles
 

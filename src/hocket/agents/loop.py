@@ -24,7 +24,15 @@ from hocket.agents.state import CallIds, RunState, is_valid, read_state, split_q
 from hocket.agents.text_format import make_feedback
 from hocket.agents.turn import RunProgress, TurnRunner, deliver, is_broken_off, is_paused, read_answer
 from hocket.agents.window import ContextWindow, OfferedTools, PrefixWatch
-from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
+from hocket.errors import (
+    BudgetExceeded,
+    ContentFiltered,
+    HistoryError,
+    LimitReached,
+    OutputParserException,
+    StopRun,
+    Unsupported,
+)
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.roles import calls_of
@@ -101,8 +109,12 @@ class AgentRun(Generic[Output]):
         with NestedRunGuard(self._history):
             if self._history is None:
                 return await self._work(input, [])
-            async with self._history.exclusive():
-                return await self._work(input, await self._history.aget_messages())
+            try:
+                async with self._history.exclusive():
+                    return await self._work(input, await self._history.aget_messages())
+            except HistoryError as error:  # of a lost lock, too
+                error.answer = self._record.unstored or error.answer
+                raise
 
     async def _work(self, input: list[BaseMessage] | Resume, stored: list[BaseMessage]) -> AgentResult[Output]:
         if self._history is None and not isinstance(input, Resume):
@@ -182,8 +194,7 @@ class AgentRun(Generic[Output]):
 
     async def _make_step(self) -> AgentResult[Output] | None:
         """Ask the model once, and do what it asks for; return the result, if that is the end."""
-        limit = self._find_limit()
-        if limit is not None:
+        if (limit := self._find_limit()) is not None:
             return await self._reach_limit(limit)
         try:
             reply = await self._ask(self._offered.tools)
@@ -193,8 +204,7 @@ class AgentRun(Generic[Output]):
             return await self._reach_limit("budget")
         except StopRun as stop:  # of a hook
             return await self._finish("stopped", stop.value)
-        calls = calls_of(reply)
-        if calls and FEEDBACK not in reply.response_metadata:
+        if (calls := calls_of(reply)) and FEEDBACK not in reply.response_metadata:
             return await self._run_turn(self._sort_calls(reply, calls), calls, is_new=True)
         return await self._take_answer(reply)
 

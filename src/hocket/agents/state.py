@@ -226,6 +226,7 @@ class RunRecord:
         question: that are added together with the first answer.
         is_asking: whether an answer of the model is under way.
         is_unsure: whether the store has failed, so that nobody knows what it has.
+        unstored: an answer that the store has not confirmed.
     """
 
     def __init__(self, history: BaseChatMessageHistory | None) -> None:
@@ -233,6 +234,7 @@ class RunRecord:
         self.question: list[BaseMessage] = []
         self.is_asking: bool = False
         self.is_unsure: bool = False
+        self.unstored: BaseMessage | None = None
         self._history = history
         self._stored: set[str] = set()  # the ids of results
         self._waiting: list[ToolMessage] = []
@@ -245,7 +247,9 @@ class RunRecord:
         async def keep() -> None:
             self.is_asking = False
             if self._history is not None:
+                self.unstored = answer
                 await self._append(self._history, added)
+                self.unstored = None
             self.question = []
             self.messages.extend(added)
 

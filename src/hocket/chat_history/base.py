@@ -13,7 +13,7 @@ from hocket._runtime.closing import AsyncClosing, Closing
 from hocket._runtime.definitions import Twins, has_own_definition
 from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.chat_history.exclusive import Exclusive
-from hocket.errors import InvalidInput
+from hocket.errors import HistoryError, InvalidInput
 from hocket.errors.hints import bridge_hint, excerpt
 from hocket.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 
@@ -188,11 +188,15 @@ async def read_messages(mode: Mode, history: BaseChatMessageHistory) -> list[Bas
 
 
 async def append_messages(mode: Mode, history: BaseChatMessageHistory, turn: Sequence[BaseMessage]) -> None:
-    """Append a turn to a history."""
-    if mode.is_async:
-        await history.aadd_messages(turn)
-    else:
-        history.add_messages(turn)
+    """Append a turn to a history. A failure of the store carries its answer, which has been paid for."""
+    try:
+        if mode.is_async:
+            await history.aadd_messages(turn)
+        else:
+            history.add_messages(turn)
+    except HistoryError as error:
+        error.answer = turn[-1] if isinstance(turn[-1], AIMessage) else None
+        raise
 
 
 async def _fork(mode: Mode, source: BaseChatMessageHistory, into: History, at: int | str | None) -> History:

@@ -1,5 +1,6 @@
 """What the histories on servers have in common: three operations over a client, see `hocket._databases.server`."""
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -7,15 +8,20 @@ from typing import Generic, Protocol, TypeVar
 
 from hocket._databases.server import DatabaseServer
 from hocket._databases.writes import finish_write
+from hocket._runtime.mode import ASYNC, BLOCKING, Mode, drive
 from hocket.chat_history.base import BaseChatMessageHistory
 from hocket.chat_history.exclusive import Exclusive
 from hocket.chat_history.records import dumps_messages, loads_messages
+from hocket.errors import HistoryUnavailable
 from hocket.messages import BaseMessage
 
 __all__ = ["ServerHistory", "ServerLock"]
 
 Client = TypeVar("Client")
 ClientT = TypeVar("ClientT", contravariant=True)
+
+_PATIENCE = 1.5
+"""Seconds for which a turn that cannot be sent is tried again: a server that restarts, or is replaced, is back by then."""
 
 
 class ServerLock(Protocol[ClientT]):
@@ -82,12 +88,12 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
         return await self._server.acall(self._load)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Append a turn."""
-        self._server.call(self._store, messages)
+        """Append a turn; once more, for a second and a half, while there is no connection to send it by."""
+        drive(self._append_turn(BLOCKING, messages))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Append a turn. A caller that is cancelled meanwhile waits for the end of it, 5 seconds at most."""
-        await finish_write(lambda: self._server.acall(self._store, messages))
+        await finish_write(lambda: self._append_turn(ASYNC, messages))
 
     def clear(self) -> None:
         """Forget all messages of the session."""
@@ -122,6 +128,19 @@ class ServerHistory(BaseChatMessageHistory, ABC, Generic[Client]):
 
     async def _load(self, client: Client) -> list[BaseMessage]:
         return loads_messages(await self._read(client), self._server.owner)
+
+    async def _append_turn(self, mode: Mode, messages: Sequence[BaseMessage]) -> None:
+        """Append a turn. What may have been sent is not sent again: it would be stored twice."""
+        ends_at = time.monotonic() + _PATIENCE
+        for pause in (0.1, 0.2, 0.4, 0.8, 0.0):
+            try:
+                if mode.is_async:
+                    return await self._server.acall(self._store, messages)
+                return self._server.call(self._store, messages)
+            except HistoryUnavailable as error:
+                if error.was_sent or not pause or time.monotonic() > ends_at:
+                    raise
+            await mode.sleep(pause)
 
     async def _store(self, client: Client, messages: Sequence[BaseMessage]) -> None:
         if records := dumps_messages(messages):

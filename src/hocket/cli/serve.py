@@ -1,16 +1,18 @@
 """``hocket serve``: models and agents behind the APIs of OpenAI and Anthropic, for every program that speaks one."""
 
 import argparse
+import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hocket.cli.arguments import OneLineParser, parse_count
+from hocket.cli.arguments import OneLineParser, parse_count, parse_seconds
 from hocket.cli.bulk import add_ledger_option, use_ledger
 from hocket.cli.named_objects import load_object
 from hocket.cli.output import note
+from hocket.cli.stop_signals import end_by_hangup
 from hocket.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "configure", "run", "run_app"]
 
 HELP = "Serve models and agents to programs that speak OpenAI's or Anthropic's API."
-_GRACE = 3  # seconds that requests may take to end after Ctrl-C
+_GRACE = 3  # seconds that requests may take to end after Ctrl-C, before their clients are told
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
@@ -43,6 +45,10 @@ def configure(parser: OneLineParser) -> None:
         "--cache CACHE",
         "answer equal questions from there: an SQLite file, sqlite:///..., redis://... or postgresql://...",
     )
+    parser.declare(
+        "--timeout SECONDS", "the most that a call of a MODEL may take, with its waits and attempts", type=parse_seconds
+    )
+    parser.declare("--retry N", "the most attempts of a call of a MODEL", type=parse_count)
     parser.declare(
         "--max-concurrency N", "answers under way at once; further ones get 429, to come again", type=parse_count
     )
@@ -86,8 +92,9 @@ def run(arguments: argparse.Namespace) -> None:
         from hocket.globals import set_llm_cache
 
         set_llm_cache(_open_cache(arguments.cache))
+    options = {name: value for name in ("timeout", "retry") if (value := getattr(arguments, name)) is not None}
     budget = _hold_budget(arguments.budget, is_named=isinstance(keys, dict))
-    models: dict[str, Any] = {name: _open_model(model) for name, model in names.items()}
+    models: dict[str, Any] = {name: _open_model(model, options) for name, model in names.items()}
     for further in (
         {}
         if arguments.litellm is None
@@ -133,6 +140,10 @@ def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe:
     """
     import socket
 
+    import anyio
+
+    from hocket.serving.exchange import finish_requests
+
     try:
         import uvicorn
     except ImportError as error:
@@ -141,8 +152,20 @@ def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe:
     with socket.create_server((host, port), family=family) as listener:
         shown = f"[{host}]" if ":" in host else host
         note(describe(f"http://{shown}:{listener.getsockname()[1]}"))
-        config = uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE)
-        uvicorn.Server(config).run(sockets=[listener])
+        config = uvicorn.Config(
+            app, log_config=None, log_level="warning", ws="none", timeout_graceful_shutdown=_GRACE + 2
+        )
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+        class Server(uvicorn.Server):
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                async with anyio.create_task_group() as finishing:
+                    finishing.start_soon(finish_requests, _GRACE)
+                    await super().shutdown(sockets)
+                    finishing.cancel_scope.cancel()
+
+        with end_by_hangup():
+            Server(config).run(sockets=[listener])
 
 
 def _parse_port(text: str) -> int:
@@ -182,7 +205,7 @@ def _read_keys(path: Path) -> list[str] | dict[str, list[str]]:
         InvalidInput: it cannot be read, or only some of its keys have names.
     """
     try:
-        lines = map(str.split, path.read_text().splitlines())
+        lines = map(str.split, path.read_text("utf-8-sig").splitlines())
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise InvalidInput(f"--key-file {path}: {reason}") from None
@@ -241,12 +264,12 @@ def _open_cache(address: str) -> "BaseCache":
     return PostgresCache(place) if kind == "postgres" else SQLiteCache(place)
 
 
-def _open_model(name: str) -> "BaseChatModel":
+def _open_model(name: str, options: Mapping[str, object]) -> "BaseChatModel":
     """Return a model that is ready: one of this process is loaded now, and not at the first request."""
     from hocket.cli.choice import open_first_model
     from hocket.cli.model_options import GivenOptions
 
-    model = open_first_model(name, None, GivenOptions({})).model
+    model = open_first_model(name, None, GivenOptions(options)).model
     if (load := getattr(model, "load", None)) is not None:
         load()
     return model

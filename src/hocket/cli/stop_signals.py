@@ -9,7 +9,7 @@ from typing import NoReturn
 from hocket.cli.exits import TERMINATED
 from hocket.cli.output import note
 
-__all__ = ["StopSignal", "end_by_sigterm"]
+__all__ = ["StopSignal", "end_by_hangup", "end_by_sigterm"]
 
 
 @contextlib.contextmanager
@@ -22,6 +22,18 @@ def end_by_sigterm() -> Generator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     is_free = is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     with _handle(_raise, signal.SIGTERM) if is_free else contextlib.nullcontext():
+        yield
+
+
+@contextlib.contextmanager
+def end_by_hangup() -> Generator[None]:
+    """Have SIGHUP, which a terminal sends that is closed, do what SIGTERM does; unless it is ignored, as by ``nohup``."""
+    number = getattr(signal, "SIGHUP", None)  # Windows has none
+    is_main = threading.current_thread() is threading.main_thread()
+    if number is None or not is_main or signal.getsignal(number) is not signal.SIG_DFL:
+        yield
+        return
+    with _handle(lambda *_: signal.raise_signal(signal.SIGTERM), number):
         yield
 
 

@@ -25,6 +25,8 @@ __all__ = [
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_LIKENESS, _LIKENESS_OF_PARTS = 0.65, 0.6
+
 LONGEST_NAME = 100
 """Characters of a name that are compared and shown."""
 
@@ -35,11 +37,18 @@ _instead: dict[object, Mapping[str, str]] = {}
 _WITHOUT_FORM = {f"langchain_core.{room}" for room in ("caches", "example_selectors", "rate_limiters", "stores")}
 
 
-def near_name(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the known name that is most like ``name``, or None if none is: 0 takes any, 1 the same name only."""
+def near_name(name: str, known: Iterable[str], likeness: float | None = None) -> str | None:
+    """Return the known name that is most like ``name``, or None if none is.
+
+    ``likeness`` is how like it has to be: 0 takes any, 1 the same name only; None: as a mistake in typing, or a part of it.
+    """
     import difflib  # only errors need it
 
-    found = difflib.get_close_matches(name[:LONGEST_NAME], known, 1, likeness)
+    name = name[:LONGEST_NAME]
+    found = difflib.get_close_matches(name, known, 3, _LIKENESS_OF_PARTS if likeness is None else likeness)
+    if likeness is None:
+        sure = difflib.get_close_matches(name, found, 3, _LIKENESS)
+        found = [one for one in found if one in sure or one in name or name in one]
     return found[0] if found else None
 
 

@@ -1,5 +1,7 @@
 """Stores that fail: of conversations, of vectors, of what processes share, and of answers that outlive their readers."""
 
+from typing import Any
+
 from hocket.errors.own import HocketError
 
 __all__ = [
@@ -19,13 +21,24 @@ __all__ = [
 
 
 class HistoryError(HocketError, RuntimeError):
-    """A store of conversations could not be read or written; its content is unchanged."""
+    """A store of conversations could not be read or written; its content is unchanged.
+
+    Attributes:
+        answer: the message of the model that could not be stored, if a turn failed at its end; else None.
+    """
+
+    answer: Any = None
 
 
 class HistoryUnavailable(HistoryError):
-    """The server of a store could not be reached, broke off, or took too long: another try may do better."""
+    """The server of a store could not be reached, broke off, or took too long: another try may do better.
+
+    Attributes:
+        was_sent: whether something reached the server, as far as is known: if not, nothing can have been stored.
+    """
 
     page = "histories.md#connections"
+    was_sent: bool = True
 
 
 class HistoryBusy(HistoryError, TimeoutError):

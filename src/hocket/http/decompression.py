@@ -6,7 +6,7 @@ from typing import Protocol
 
 from hocket.errors import InvalidReply
 
-__all__ = ["Decompressor", "find_decompressor"]
+__all__ = ["SLICE", "Decompressor", "find_decompressor"]
 
 GZIP = zlib.MAX_WBITS | 16
 ZLIB = zlib.MAX_WBITS

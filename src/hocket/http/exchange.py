@@ -5,17 +5,18 @@ compresses it waits for more, and a model's answer is short. A body that comes c
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Self
 
 import anyio
+import anyio.lowlevel
 
 from hocket._metering.listeners import reply_listener
 from hocket._runtime.cancellation import is_cancelled
 from hocket._version import __version__
 from hocket.errors import InvalidReply, LLMError
 from hocket.http.clients import ClientSettings, OpenReply, Transport, get_client
-from hocket.http.decompression import find_decompressor
+from hocket.http.decompression import SLICE, find_decompressor
 from hocket.http.interception import has_layers, wrap_transport
 from hocket.http.json_size import MAX_REPLY, UNCHECKED, check_json_size
 from hocket.http.request import HTTPReply, HTTPRequest
@@ -95,6 +96,7 @@ class HTTPStream:
         "_reply",
         "_room",
         "_room_compressed",
+        "_slices",
         "headers",
         "status",
     )
@@ -104,6 +106,7 @@ class HTTPStream:
         self.headers: Mapping[str, str] = reply.headers
         self._reply = reply
         self._decompressor = find_decompressor(reply.headers) if "content-encoding" in reply.headers else None
+        self._slices: Iterator[bytes] = iter(())  # of compressed bytes that have come
         self._limit = max_bytes
         self._room = self._room_compressed = sys.maxsize - 1 if max_bytes is None else max_bytes
         self._is_waiting = False  # whether a task waits for the next piece
@@ -162,7 +165,7 @@ class HTTPStream:
         while not self._is_over:
             self._is_waiting = True
             try:
-                data = await self._reply.receive()
+                data = await self._receive()
                 piece = self._decode(data)
             except BaseException as error:
                 if self._is_over and isinstance(error, LLMError):  # closed by another task, meanwhile
@@ -176,6 +179,19 @@ class HTTPStream:
             elif piece:
                 return piece
         return b""
+
+    async def _receive(self) -> bytes:
+        """Return the next bytes as they came; none: the body has ended. Compressed ones, of which each may stand for a
+        thousand, come few at a time, and other tasks have their turn in between.
+        """
+        if data := next(self._slices, b""):
+            await anyio.lowlevel.checkpoint()
+            return data
+        data = await self._reply.receive()
+        if self._decompressor is None:
+            return data
+        self._slices = (data[at : at + SLICE] for at in range(0, len(data), SLICE))
+        return next(self._slices, b"")
 
     def _decode(self, data: bytes) -> bytes:
         """Return a piece of the body decompressed, and count it. No data: the body has ended."""

@@ -16,7 +16,7 @@ read as a status.
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from hocket._secrets import redact
+from hocket._secrets import redact, redact_url
 from hocket.errors import (
     AuthenticationError,
     ContentFiltered,
@@ -34,6 +34,7 @@ from hocket.errors import (
     ResourceNotFound,
     Unsupported,
 )
+from hocket.errors.hints import excerpt
 from hocket.http.error_body import ErrorBody, read_error_body
 from hocket.http.retry_after import read_retry_after
 
@@ -252,7 +253,9 @@ def classify_error(
         retryable = status in RETRYABLE if status is not None else issubclass(cls, _PASSING)
     request_id = next((headers[name] for name in REQUEST_IDS if name in headers), parts.request_id)
     return cls(
-        _write_message(cls, parts.text),
+        redact(_describe_redirect(status, headers), secrets)
+        if status is not None and status < 400
+        else _write_message(cls, parts.text),
         provider=provider,
         model=model,
         status=status,
@@ -295,6 +298,13 @@ def _choose_class(status: int | None, body: ErrorBody) -> type[LLMError]:
 def _match_text(text: str, table: Iterable[tuple[type[LLMError], tuple[str, ...]]]) -> type[LLMError] | None:
     text = text.lower()
     return next((cls for cls, parts in table if any(part in text for part in parts)), None)
+
+
+def _describe_redirect(status: int, headers: Mapping[str, str]) -> str:
+    """Return where a reply sends its client, which does not follow: the key was given for one place."""
+    place = headers.get("location")
+    to = f"to {excerpt(redact_url(place), 200)}" if place else "and does not say where to"
+    return f"the server redirects ({status}) {to}, and requests do not follow; give the place that answers as base_url"
 
 
 def _write_message(cls: type[LLMError], text: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import anyio
 
-from hocket._secrets import redact
+from hocket._secrets import redact, redact_url
 from hocket.errors import ConnectionFailed, ConnectTimeout, InvalidInput, InvalidReply, LLMError, RequestTimeout
 from hocket.http.address import parse_url
 from hocket.http.public_addresses import resolve_public
@@ -80,7 +80,7 @@ class InjectedClient:
             LLMError: as `hocket.http.pool.Pool.open`.
             RequestTimeout: a time-out of the client's own.
         """
-        with _translate_errors(self._package):
+        with _translate_errors(self._package, self._proxy):
             built = self._client.build_request(
                 request.method,
                 request.url,
@@ -105,7 +105,7 @@ class HTTPXReply:
         self, response: "httpx.Response", package: Any, on_close: Callable[[], Awaitable[None]] | None
     ) -> None:
         self.status: int = response.status_code
-        self.headers: dict[str, str] = dict(response.headers)
+        self.headers: dict[str, str] = dict(response.headers.items())  # `dict` alone looks each up, in a list
         self._response = response
         self._package = package
         self._on_close = on_close
@@ -271,13 +271,14 @@ def _redact_logs(secrets: Callable[[], list[str]]) -> Generator[None]:
 
 
 @contextmanager
-def _translate_errors(package: Any) -> Generator[None]:
-    """Raise an httpx error as hocket's."""
+def _translate_errors(package: Any, proxy: str | None = None) -> Generator[None]:
+    """Raise an httpx error as hocket's. It names the proxy, on the way to which it happened."""
+    way = "" if proxy is None else f" through the proxy {redact_url(proxy)}"
     translated: LLMError | None = None
     try:
         yield
     except package.ConnectTimeout as error:
-        translated, cause = ConnectTimeout("no connection in time", retryable=True), error
+        translated, cause = ConnectTimeout(f"no connection{way} in time", retryable=True), error
     except package.TimeoutException as error:
         text = f"the HTTP client's own limit was passed: {type(error).__name__}"
         translated, cause = RequestTimeout(text, retryable=True), error
@@ -288,7 +289,7 @@ def _translate_errors(package: Any) -> Generator[None]:
         translated = ConnectionFailed(str(error), retryable=True) if cut else InvalidReply(str(error)[:200])
         cause = error
     except package.TransportError as error:
-        translated, cause = ConnectionFailed(f"the connection failed: {error}", retryable=True), error
+        translated, cause = ConnectionFailed(f"the connection{way} failed: {error}", retryable=True), error
     else:
         return
     if translated is not None:

@@ -3,7 +3,7 @@
 The exception stays pydantic's `ValidationError`, which programs catch, with the types, places and inputs of its errors.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import AliasChoices, BaseModel, ValidationError
@@ -26,7 +26,7 @@ def explain_fields(error: ValidationError, cls: type[BaseModel], renamed: Mappin
         renamed: names of fields in other libraries → what to write instead.
     """
     details: list[InitErrorDetails] = []
-    for one in error.errors(include_url=False):
+    for one in _merge_kinds(error.errors(include_url=False)):
         kind: Any = one["type"]  # pydantic wants a literal
         context = {**one.get("ctx", {}), "text": _text(one, cls, renamed)}
         details.append(
@@ -34,6 +34,18 @@ def explain_fields(error: ValidationError, cls: type[BaseModel], renamed: Mappin
         )
     hide_input = cls.model_config.get("hide_input_in_errors", False)
     return ValidationError.from_exception_data(error.title, details, hide_input=hide_input)
+
+
+def _merge_kinds(errors: Iterable["ErrorDetails"]) -> list["ErrorDetails"]:
+    """Return one error for a value that is of none of the kinds that a field takes; pydantic has one for each kind."""
+    merged: dict[object, ErrorDetails] = {}
+    for one in errors:
+        is_kind = len(one["loc"]) == 2 and isinstance(one["loc"][1], str)
+        first = merged.setdefault((one["loc"][0], id(one["input"])) if is_kind else len(merged), one)
+        if first is not one and one["msg"] not in first["msg"]:
+            first["loc"] = first["loc"][:1]
+            first["msg"] += f" or {one['msg'].removeprefix('Input should be ')}"
+    return list(merged.values())
 
 
 def _text(one: "ErrorDetails", cls: type[BaseModel], renamed: Mapping[str, str]) -> str:

@@ -16,13 +16,14 @@ from hocket._pipeline.call import Call, Next
 from hocket._pipeline.chat_answer import as_chunk
 from hocket._pipeline.row_wire import with_row_wire
 from hocket._runtime.portal import run_in_portal
-from hocket.errors import HocketError, InvalidInput, Unsupported
+from hocket.errors import HocketError, InvalidInput, InvalidReply, Unsupported
 from hocket.http.request import HTTPReply, HTTPRequest
 from hocket.language_models.call_parts import NOT_SENT
 from hocket.language_models.chat_models import BaseChatModel
 from hocket.language_models.option_policy import find_unreadable_part
 from hocket.language_models.options import merge_options
 from hocket.language_models.simple import generate_from_stream
+from hocket.message_toolkit.repair import is_empty
 from hocket.messages import AIMessage, BaseMessage, ToolMessage, validate_content_block
 from hocket.messages.base import copy_message
 from hocket.messages.content import Fields, FieldsView
@@ -204,8 +205,7 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         if (relay := find_relay(self)) is not None:
             return await self._sender.send(relay.request, functools.partial(self._decode_relayed, relay))
         options = self._merge_options(stop, kwargs)
-        result = await self._sender.send(self._write(messages, options, stream=False), self._decode)
-        check_returned(self._decode, result, ChatResult)
+        result = self._check_whole(await self._sender.send(self._write(messages, options, stream=False), self._decode))
         for generation in result.generations:
             generation.message.response_metadata.setdefault("model_name", self._name_asked(options))
         return result
@@ -314,14 +314,21 @@ class RemoteChatModel(RemoteModel, BaseChatModel, ABC):
         return RelayDecoder(relay, self._decoder(headers))
 
     def _decode_relayed(self, relay: Relay, reply: HTTPReply) -> ChatResult:
-        result = read_usage(relay.format, reply.content) or self._decode(reply)
+        result = read_usage(relay.format, reply.content) or self._check_whole(self._decode(reply))
         relay.restart()
         relay.add(reply.content)
         return result
 
+    def _check_whole(self, result: ChatResult) -> ChatResult:
+        """Return what a reply says. One that says nothing, and not why, is none: a stream without an end is refused, too."""
+        for message in [one.message for one in check_returned(self._decode, result, ChatResult).generations]:
+            if is_empty(message) and "finish_reason" not in message.response_metadata and not message.additional_kwargs:
+                text = "the reply has no content, and no reason why it ended"
+                raise InvalidReply(text, provider=self._provider)
+        return result
+
     def _decode_as_stream(self, reply: HTTPReply) -> list[ChatGenerationChunk]:
-        message = check_returned(self._decode, self._decode(reply), ChatResult).generations[0].message
-        return [ChatGenerationChunk(message=as_chunk(message))]
+        return [ChatGenerationChunk(message=as_chunk(self._check_whole(self._decode(reply)).generations[0].message))]
 
     def _preview(self, input: Any, stop: list[str] | None, params: Fields, *, stream: bool) -> HTTPRequest:
         messages = self._to_messages(input)

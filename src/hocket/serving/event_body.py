@@ -11,6 +11,7 @@ dead that says nothing, lets it live.
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from types import MappingProxyType
 from typing import Generic, Protocol, Self, TypeVar, cast
 
 import anyio
@@ -48,6 +49,7 @@ SSE_HEADERS = {
 """The headers of a reply whose body is server-sent events."""
 
 PING = b": ping\n\n"
+EMPTY: Mapping[str, object] = MappingProxyType({})
 
 _log = logging.getLogger("hocket.serving")
 
@@ -115,6 +117,7 @@ class EventBody(Generic[T]):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         check_ping(ping)
+        self._facts = EMPTY
         self.headers: dict[str, str] = {**SSE_HEADERS, **(headers or {})}
         is_source = hasattr(source, "was_left")
         self._source: Source[T] = (
@@ -124,6 +127,7 @@ class EventBody(Generic[T]):
         self._ping = ping
         self._is_over = False
         self._first = b""
+        self._broken: Exception | None = None
 
     def __aiter__(self) -> Self:
         return self
@@ -140,12 +144,16 @@ class EventBody(Generic[T]):
             raise StopAsyncIteration
         return piece
 
-    async def start(self) -> None:
+    async def start(self, facts: Mapping[str, object] = EMPTY) -> None:
         """Wait for the first item, or until it is time for a ping: so long a failure can be told by a status.
+
+        Args:
+            facts: say in the log which request it is that fails.
 
         Raises:
             Exception: the stream has failed before its first item.
         """
+        self._facts = facts
         try:
             is_there = await self._source.wait(self._ping)
             self._first = await self._write_next() if is_there else PING
@@ -162,7 +170,7 @@ class EventBody(Generic[T]):
                 add_piece(pieces, await self._write_next())
         except Exception as error:
             await self.aclose()
-            log_failure(error)
+            log_failure(error, self._facts)
             pieces.append(self._writer.fail(error))
         return b"".join(pieces)
 
@@ -173,8 +181,15 @@ class EventBody(Generic[T]):
         except StopAsyncIteration:  # and not one that the writer raises
             self._is_over = True
             # What was left is not all, and there is nobody to tell.
+            if self._broken is not None:
+                return self._writer.fail(self._broken)
             return b"" if self._source.was_left else self._writer.end()
         return self._writer.write(item)
+
+    async def break_off(self, error: Exception) -> None:
+        """Leave the stream, and say so as its last event. From any task, while another takes the pieces."""
+        self._broken = error
+        await self._source.aclose()
 
     async def aclose(self) -> None:
         """Leave the stream: everything behind it has ended when this returns. Safe to call twice, from any task."""
@@ -200,9 +215,16 @@ def check_ping(ping: float | None) -> None:
         raise InvalidInput(f"ping is {ping!r}; it is a number of seconds above 0, or None for no pings")
 
 
-def log_failure(error: Exception) -> None:
-    """Log what went wrong, whatever the client is told of it, in one line, without what looks like a key."""
-    _log.error("a request failed: %s", shorten(make_line(redact(f"{type(error).__name__}: {error}"))))
+def log_failure(error: Exception, facts: Mapping[str, object] = EMPTY) -> None:
+    """Log what went wrong, whatever the client is told of it, in one line, without what looks like a key.
+
+    ``facts`` says which request it was; they are the record's ``hocket``, and in its text.
+    """
+    text = shorten(make_line(redact(f"{type(error).__name__}: {error}")))
+    told = ", ".join(f"{name}={value}" for name, value in facts.items())
+    _log.error(
+        "a request failed: %s%s", text, told and f" ({make_line(told)})", extra={"hocket": facts} if facts else None
+    )
 
 
 def as_stream(source: AsyncIterable[T]) -> Stream[T]:

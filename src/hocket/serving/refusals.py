@@ -198,6 +198,8 @@ def explain_failure(error: Exception, *, in_full: bool = False) -> Refusal:
         error: what has failed.
         in_full: whether the client is told what the model's server said of it, too.
     """
+    if isinstance(error, Refusal):
+        return error
     if isinstance(error, FailureAfterTools):
         return replace(explain_failure(error.failure, in_full=in_full), may_pass=False)
     row = next((row for row in _ROWS if isinstance(error, row.kind)), None)

@@ -142,8 +142,14 @@ class GatewayExchange(ABC, Generic[Request]):
         """Return what a client is told of a failure; what it is not told is logged. No request: it could not be read."""
         refusal = explain_failure(error, in_full=self._limits.upstream_errors)
         if refusal.status >= 500 or refusal.message == refusal.words:
-            log_failure(error)
+            log_failure(error, self._name_request(request, refusal.status))
         return refusal
+
+    def _name_request(self, request: Request | None, status: int) -> dict[str, object]:
+        """Return which request it is, for the log: what its client can tell the operator, and whose it is."""
+        model = None if request is None else request.model
+        facts: dict[str, object] = {**self._facts, "model": model, "status": status}
+        return {name: facts[name] for name in ("request_id", "tenant", "model", "status") if facts.get(name)}
 
     def _config(self, request: Request) -> RunnableConfig:
         """Return the config of the run."""

@@ -92,7 +92,7 @@ class ModelExchange(GatewayExchange[AnswerRequest]):
             writer = writer if relay is None else RelayWriter(relay, writer)
             stream = asked.astream(request.input, self._config(request), **request.options)
             body: EventBody[Said] = EventBody(stream, writer, self._limits.ping)
-            await body.start()
+            await body.start(self._name_request(request, 200))
             return body, writer
 
         body, writer = await self._ask(ask, model, request)
