@@ -246,6 +246,7 @@ def test_a_key_file_may_begin_with_a_byte_order_mark(served: Callable[..., Serve
 def test_signals_end_it(number: int, served: Callable[..., Served]) -> None:
     """As a supervisor does, or a terminal that is closed."""
     one = served("fake:Hello.")
+    httpx.get(f"{one.url}/v1/models")  # it handles signals once it serves
     one.process.send_signal(number)
     assert one.process.wait(30) in (143, -signal.SIGTERM)
 

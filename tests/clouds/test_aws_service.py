@@ -79,7 +79,7 @@ def give() -> AWSCredentials:
         ({"credentials": give, "region_name": None}, "none is named: give region_name='eu-west-1', or set AWS_REGION"),
         ({"credentials": {"access_key": "a", "secret_key": "s"}}, "credentials"),
         ({"credentials": {"profile": "a"}}, "credentials"),
-        ({"credentials": give, "region_name": "evil.example/a"}, "the region 'evil.example/a' is none of"),
+        ({"credentials": give, "region_name": "evil.example/a"}, "the region 'evil.example/a' is not one of"),
     ],
 )
 def test_what_contradicts_itself_or_is_not_whole_is_refused(fields: dict[str, Any], told: str) -> None:

@@ -27,7 +27,7 @@ def test_a_cold_start_opens_one_connection_at_a_time() -> None:
 
     with server, ThreadPoolExecutor(10) as threads, selectors.DefaultSelector() as selector:
         waits = [threads.submit(borrow) for _ in range(10)]
-        assert {type(one.exception()) for one in waits} == {psycopg.OperationalError}
+        assert all(isinstance(one.exception(), psycopg.OperationalError) for one in waits)
         selector.register(server, selectors.EVENT_READ)
         accepted = []
         while selector.select(0):

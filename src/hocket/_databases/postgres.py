@@ -58,6 +58,7 @@ S = TypeVar("S")
 A = TypeVar("A")
 Connection: TypeAlias = psycopg.Connection[Any]  # Any: of whatever rows
 AsyncConnection: TypeAlias = psycopg.AsyncConnection[Any]
+Rows: TypeAlias = list[tuple[Any, ...]]
 
 
 class SyncPool(Protocol):
@@ -156,10 +157,8 @@ class ConnectionPool:
             )
         try:
             try:
-                connection = self._take()
+                connection = self._take_idle() or self._connect()
             except psycopg.OperationalError as error:
-                if not is_postgres_unavailable(error):
-                    raise
                 raise _NotConnected(*error.args) from error
             try:
                 yield connection
@@ -202,9 +201,6 @@ class ConnectionPool:
                 self._idle.pop().close()
             except IndexError:  # another thread was faster
                 return
-
-    def _take(self) -> Connection:
-        return self._take_idle() or self._connect()
 
     def _take_idle(self) -> Connection | None:
         while self._idle:
@@ -294,7 +290,7 @@ def postgres_server(
 # -- statements
 
 
-async def execute(client: PostgresClient, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+async def execute(client: PostgresClient, statement: str, *parameters: object) -> Rows:
     """Run one statement through a connection or a pool, and return its rows."""
     async with _borrow(client) as connection:
         cursor = connection.cursor(row_factory=tuple_row)
@@ -303,9 +299,7 @@ async def execute(client: PostgresClient, statement: str, *parameters: object) -
         return await maybe_await(cursor.fetchall()) if cursor.description else []
 
 
-async def execute_or_create(
-    client: PostgresClient, create: str, statement: str, *parameters: object
-) -> list[tuple[Any, ...]]:
+async def execute_or_create(client: PostgresClient, create: str, statement: str, *parameters: object) -> Rows:
     """Run one statement, and return its rows. Where its tables and functions are missing, ``create`` makes them first."""
     try:
         return await execute(client, statement, *parameters)
@@ -314,7 +308,7 @@ async def execute_or_create(
         return await execute(client, statement, *parameters)
 
 
-async def execute_if_there(client: PostgresClient, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+async def execute_if_there(client: PostgresClient, statement: str, *parameters: object) -> Rows:
     """Run one statement, and return its rows: none where its table is not there."""
     try:
         return await execute(client, statement, *parameters)
@@ -401,6 +395,5 @@ def _read_url(url: str) -> _URL:
 
 
 def _refuse(url: str) -> InvalidInput:
-    return InvalidInput(
-        f"{redact_url(url)!r} is no URL of PostgreSQL: it is postgresql://user:password@host:port/database"
-    )
+    shape = "postgresql://user:password@host:port/database"
+    return InvalidInput(f"{redact_url(url)!r} is no URL of PostgreSQL: it is {shape}")

@@ -136,13 +136,11 @@ def redis_server(
 
 async def run_script(client: RedisClient, script: str, keys: Sequence[str], arguments: Sequence[object]) -> Any:
     """Run a script by its hash, which is all that is sent if Redis knows it."""
-    running: Any  # redis-py types its arguments too narrowly, and its replies too widely
+    # redis-py types its arguments too narrowly, and its replies too widely
     try:
-        running = client.evalsha(_hash(script), len(keys), *keys, *arguments)  # type: ignore[arg-type]
-        return await maybe_await(running)
+        return await maybe_await(client.evalsha(_hash(script), len(keys), *keys, *arguments))  # type: ignore[arg-type]
     except NoScriptError:
-        running = client.eval(script, len(keys), *keys, *arguments)  # type: ignore[arg-type]
-        return await maybe_await(running)
+        return await maybe_await(client.eval(script, len(keys), *keys, *arguments))  # type: ignore[arg-type]
 
 
 @functools.cache

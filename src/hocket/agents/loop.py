@@ -24,15 +24,8 @@ from hocket.agents.state import CallIds, RunState, is_valid, read_state, split_q
 from hocket.agents.text_format import make_feedback
 from hocket.agents.turn import RunProgress, TurnRunner, deliver, is_broken_off, is_paused, read_answer
 from hocket.agents.window import ContextWindow, OfferedTools, PrefixWatch
-from hocket.errors import (
-    BudgetExceeded,
-    ContentFiltered,
-    HistoryError,
-    LimitReached,
-    OutputParserException,
-    StopRun,
-    Unsupported,
-)
+from hocket.errors import BudgetExceeded, ContentFiltered, LimitReached, OutputParserException, StopRun, Unsupported
+from hocket.errors.stores import HistoryError
 from hocket.message_toolkit.repair import is_empty, with_calls
 from hocket.messages import AIMessage, BaseMessage, SystemMessage, ToolCall, ToolMessage, message_chunk_to_message
 from hocket.messages.roles import calls_of

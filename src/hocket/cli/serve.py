@@ -1,7 +1,6 @@
 """``hocket serve``: models and agents behind the APIs of OpenAI and Anthropic, for every program that speaks one."""
 
 import argparse
-import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -138,6 +137,7 @@ def run_app(app: Callable[..., Awaitable[None]], host: str, port: int, describe:
         MissingDependency: uvicorn is not installed.
         OSError: the address is taken, or is none of this machine's.
     """
+    import logging  # not at the top: every command loads this module for its options
     import socket
 
     import anyio

@@ -33,7 +33,7 @@ def end_by_hangup() -> Generator[None]:
     if number is None or not is_main or signal.getsignal(number) is not signal.SIG_DFL:
         yield
         return
-    with _handle(lambda *_: signal.raise_signal(signal.SIGTERM), number):
+    with _handle(_terminate, number):
         yield
 
 
@@ -69,6 +69,10 @@ def _handle(handler: Callable[[int, object], None], *numbers: int) -> Generator[
     finally:
         for number, before in usual.items():
             signal.signal(number, before)
+
+
+def _terminate(number: int, frame: object) -> None:
+    signal.raise_signal(signal.SIGTERM)
 
 
 def _raise(number: int, frame: object = None) -> NoReturn:
