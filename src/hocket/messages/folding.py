@@ -37,7 +37,7 @@ class _Call:
     __slots__ = ("args", "extras", "id", "index", "is_later", "name")
 
     def __init__(self, *, is_later: bool) -> None:
-        self.is_later = is_later
+        self.is_later: bool = is_later
         self.index: int | str | None = None
         self.id: str | None = None
         self.name: str | None = None
