@@ -128,9 +128,9 @@ class Gate:
     def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):
             while piece := source.recv(65_536):
-                sink.sendall(piece)
                 if self.deaf_to is not None and self.deaf_to in piece:
-                    source.shutdown(socket.SHUT_RDWR)
+                    source.shutdown(socket.SHUT_RDWR)  # first: the answer may be quick
+                sink.sendall(piece)
         with source, suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)
 

