@@ -292,7 +292,7 @@ def test_a_stop_is_told_to_who_is_answered(failing: Served) -> None:
         failing.process.send_signal(signal.SIGTERM)
         told = [end.result().strip().split("\n\n")[-1] for end in ends]
         assert all(one.startswith("data: ") and '"shutting_down"' in one for one in told[:3])
-        assert all(one.startswith("event: error") and "this service is stopped" in one for one in told[3:])
+        assert all(one.startswith("event: error") and "this service stops" in one for one in told[3:])
         refused = whole.result()
         assert refused.status_code == 503 and refused.json()["error"]["code"] == "shutting_down"
     assert failing.process.communicate(timeout=30)[1] == ""

@@ -107,9 +107,8 @@ def _list_named(function: FunctionType, kinds: type | tuple[type, ...]) -> dict[
 
 
 def _is_own(value: FunctionType | ModuleType) -> bool:
-    file = (
-        value.__code__.co_filename if isinstance(value, FunctionType) else getattr(value, "__file__", None) or "<frozen"
-    )
+    is_function = isinstance(value, FunctionType)
+    file = value.__code__.co_filename if is_function else getattr(value, "__file__", None) or "<frozen"
     return not any(one in file for one in _NOT_OWN)
 
 

@@ -93,9 +93,7 @@ class Stamps:
         with suppress(OSError, ValueError, TypeError, AttributeError, LookupError):  # none yet, or damaged
             record = json.loads(self._path.read_text())
             files = cast("dict[str, list[int]]", record["files"])
-            first = (
-                0 if record["about"] == self._about else -1
-            )  # without a stamp it is read anew, but known when it goes
+            first = 0 if record["about"] == self._about else -1  # half a stamp equals none: the file is read
             self._before = {path: [int(one) for one in facts[first:]] for path, facts in files.items() if facts}
 
     def _write(self, files: Mapping[str, list[int]]) -> None:

@@ -43,7 +43,7 @@ async def finish_requests(seconds: float) -> None:
 
 
 def _make_refusal() -> Refusal:
-    words = "this service is stopped, or started anew; ask again"
+    words = "this service stops or restarts; ask again"
     return Refusal(status=503, message=words, words=words, code="shutting_down", retry_after=1)
 
 
