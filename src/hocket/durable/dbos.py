@@ -14,14 +14,13 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar, cast
 
 import anyio
-import anyio.lowlevel
 from dbos import DBOS, DBOSClient, SetWorkflowID, StepInfo, WorkflowStatus, _dbos, error as dbos_errors  # pyright: ignore[reportPrivateUsage]  # see `_start_anew`
 
 from hocket._runtime.clock import new_run_id
@@ -30,6 +29,7 @@ from hocket._runtime.mode import ASYNC
 from hocket._runtime.own_thread import start_thread
 from hocket._secrets import redact
 from hocket.durable.database import RunDatabase, close_with
+from hocket.durable.dbos_journal import DBOSJournal
 from hocket.durable.engine import Engine, EngineState, Execute, Kind, Status, outwait_store
 from hocket.durable.engine_texts import NAME_PREFIX, STATUS_WORDS, EngineTexts, FailureError, read_status
 from hocket.durable.liveness import Liveness
@@ -46,7 +46,7 @@ EVERY = 1.0
 """Seconds between two looks for runs that were cancelled, and for workers that died."""
 
 _GRACE = 10.0
-"""Seconds that the end of runs may take when a worker is closed, and the record of a step when it is cancelled."""
+"""Seconds that the end of runs may take when a worker is closed."""
 
 _log = logging.getLogger("hocket.durable")
 _working: "DBOSEngine | None" = None  # DBOS is one for a process
@@ -76,49 +76,6 @@ class _LeftError(BaseException):
     """Ends an execution for DBOS, which then records nothing, and waits for nobody else's record in a thread either."""
 
 
-class _DBOSJournal:
-    """The journal of one execution, on the loop of DBOS."""
-
-    def __init__(self, recorded: dict[str, str]) -> None:
-        self._recorded = recorded
-        self.is_halted: bool = False
-        self.scope = anyio.CancelScope()
-        self._loop = asyncio.get_running_loop()
-
-    @property
-    def recorded(self) -> Mapping[str, str]:
-        return self._recorded
-
-    async def record(self, key: str, call: Callable[[], Awaitable[str]]) -> str:
-        text = await call()
-
-        async def keep() -> str:
-            return text
-
-        try:
-            # Shielded: what was done is not lost since the run is cancelled now. DBOS would wait for its database for ever.
-            with anyio.move_on_after(_GRACE, shield=True) as saving:
-                await DBOS.run_step_async({"name": key}, keep)
-            if saving.cancelled_caught:  # nobody knows whether it is there
-                raise EngineUnavailable(f"{key} could not be recorded in {_GRACE:g} s")
-        except dbos_errors.DBOSBaseException as error:  # which nobody in between may catch
-            self.is_halted = isinstance(error, dbos_errors.DBOSWorkflowConflictIDError)
-            self.scope.cancel()
-            await anyio.lowlevel.checkpoint()
-        self._recorded[key] = text
-        return text
-
-    def end(self, *, is_halted: bool) -> None:
-        """Cancel the execution, from whichever thread; ``is_halted``: another process goes on with it."""
-
-        def cancel() -> None:
-            self.is_halted = self.is_halted or is_halted
-            self.scope.cancel()
-
-        with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(cancel)
-
-
 class DBOSEngine(Engine):
     """Runs on one database. As a worker it is the only one of its process.
 
@@ -136,8 +93,10 @@ class DBOSEngine(Engine):
         self._kinds: frozenset[Kind] = frozenset()
         self._worker = ""
         self._liveness: Liveness | None = None
-        self._running: dict[str, _DBOSJournal] = {}
+        self._running: dict[str, DBOSJournal] = {}
+        self._starting: set[object] = set()
         self._is_halting = False
+        self._is_ready = False
         self._is_over = threading.Event()
         self._sweeper: threading.Thread | None = None
 
@@ -211,12 +170,33 @@ class DBOSEngine(Engine):
                 )
                 return
             client.check_connection()  # DBOS would wait for it
-            with SetWorkflowID(id):
-                DBOS.start_workflow(_workflows[kind.name], text)
+            self._start_here(id, kind.name, text)
         except dbos_errors.DBOSConflictingWorkflowError:
             raise RunExists(f"there is a run {id!r} of another name; choose another id") from None
-        except dbos_errors.DBOSException as error:  # it has lost its lock, and cannot begin again
-            raise EngineUnavailable(f"{self._database.shown}: this worker waits for it") from error
+        except (dbos_errors.DBOSException, CancelledError) as error:
+            raise self._tell_wait() from error
+
+    def _start_here(self, id: str, name: str, text: str) -> None:
+        """Start a run on the loop of DBOS.
+
+        Its verb for threads would leave the run to a thread, which writes down that it has failed where the loop ends first.
+        """
+
+        async def start() -> None:
+            with SetWorkflowID(id):
+                await DBOS.start_workflow_async(_workflows[name], text)
+
+        self._starting.add(place := object())  # before it asks, so that `_halt` waits for it, or it sees that one
+        try:
+            if not self._is_ready:
+                raise self._tell_wait()
+            DBOS.run_step(None, start)
+        finally:
+            self._starting.discard(place)
+
+    def _tell_wait(self) -> EngineUnavailable:
+        """A worker that has lost its lock, and cannot begin again yet, or that is closed."""
+        return EngineUnavailable(f"{self._database.shown}: this worker waits for it")
 
     def _resume(self, id: str, kind: Kind) -> None:
         last = max((step["function_id"] for step in self._list_steps(id)), default=0)
@@ -295,15 +275,17 @@ class DBOSEngine(Engine):
         DBOS.launch()
         for queue in queues:
             DBOS.register_queue(queue, polling_interval_sec=EVERY, on_conflict="always_update")
+        self._is_ready = True
 
     def _halt(self) -> None:
         """End what runs here without a trace, for others to go on with, and DBOS."""
+        self._is_ready = False
         self._is_halting = True  # for those that begin just now
         for journal in [*self._running.values()]:
             journal.end(is_halted=True)
         waited = threading.Event()
         for _ in range(int(_GRACE / 0.01)):
-            if not self._running or waited.wait(0.01):
+            if not (self._running or self._starting) or waited.wait(0.01):
                 break
         DBOS.destroy()
         if self._liveness is not None:
@@ -325,7 +307,7 @@ class DBOSEngine(Engine):
             raise _LeftError from None
         for _ in range(max((step["function_id"] for step in steps), default=0)):
             DBOS.reserve_step()
-        journal = _DBOSJournal(
+        journal = DBOSJournal(
             {step["function_name"]: cast(str, step["output"]) for step in steps if step["error"] is None}
         )
         self._running[id] = journal
