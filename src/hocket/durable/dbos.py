@@ -174,28 +174,29 @@ class DBOSEngine(Engine):
         except dbos_errors.DBOSConflictingWorkflowError:
             raise RunExists(f"there is a run {id!r} of another name; choose another id") from None
         except (dbos_errors.DBOSException, CancelledError) as error:
-            raise self._tell_wait() from error
+            raise self._make_refusal() from error
 
     def _start_here(self, id: str, name: str, text: str) -> None:
         """Start a run on the loop of DBOS.
 
-        Its verb for threads would leave the run to a thread, which writes down that it has failed where the loop ends first.
+        The verb of DBOS for threads leaves the run to a thread, which records it as failed where the loop has ended.
         """
 
         async def start() -> None:
             with SetWorkflowID(id):
                 await DBOS.start_workflow_async(_workflows[name], text)
 
-        self._starting.add(place := object())  # before it asks, so that `_halt` waits for it, or it sees that one
+        # Before the question: either `_halt` waits for this, or this sees that it has begun.
+        self._starting.add(place := object())
         try:
             if not self._is_ready:
-                raise self._tell_wait()
+                raise self._make_refusal()
             DBOS.run_step(None, start)
         finally:
             self._starting.discard(place)
 
-    def _tell_wait(self) -> EngineUnavailable:
-        """A worker that has lost its lock, and cannot begin again yet, or that is closed."""
+    def _make_refusal(self) -> EngineUnavailable:
+        """Return what is raised by a worker that has lost its lock and cannot begin again yet, or is closed."""
         return EngineUnavailable(f"{self._database.shown}: this worker waits for it")
 
     def _resume(self, id: str, kind: Kind) -> None:
