@@ -261,3 +261,20 @@ def test_each_process_says_the_same(seed: str) -> None:
         timeout=60,
     )
     assert done.stdout == f"{here} {read_code()}\n"
+
+
+def test_a_class_that_changes_as_it_is_read() -> None:
+    """Of pydantic's, some parts are made when something of them is asked for, and put into the class (2.7)."""
+
+    class Late:
+        def __getattr__(self, name: str) -> Any:
+            Kind.made = 1  # type: ignore[attr-defined]
+            raise AttributeError(name)
+
+    class Kind:
+        late = Late()
+
+    def find(question: str) -> str:
+        return f"{Kind.late} {question}"
+
+    assert make_code_key(RunnableLambda(find))

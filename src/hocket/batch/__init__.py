@@ -8,7 +8,8 @@
 A run that is killed and started again goes on where it was: no row is lost, none is answered twice.
 
 - `run`: a bulk run, from its arguments to its report; `route`: how rows are asked; `runner`: its workers.
-- `journal`: the file; `entry`: what it says of a batch at the provider; `replay`: what it says to others.
+- `journal`: the file; `lines`: what is in it; `entry`: what it says of a batch at the provider;
+  `replay`: what it says to others.
 - `streak`: rows that failed one after another.
 - `provider`: rows that a provider's batches answer; `chunks`: which go together;
   `submission`: a batch on its way; `lookup`: is there a batch already?
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         ResumeMismatch,
         TooManyFailures,
     )
-    from hocket.batch.journal import read_batch
+    from hocket.batch.lines import read_batch
     from hocket.batch.ray import ray_stage
     from hocket.batch.report import BatchReport, BatchRow
     from hocket.batch.run import arun_batch, run_batch
@@ -65,7 +66,7 @@ _LATER = {
     "cancel": "acancel_batch cancel_batch",
     "context": "aadd_context add_context",
     "errors": "BatchBusy BatchExpired BatchFailed BatchFileFailed BatchPending ResumeMismatch TooManyFailures",
-    "journal": "read_batch",
+    "lines": "read_batch",
     "ray": "ray_stage",
     "report": "BatchReport BatchRow",
     "run": "arun_batch run_batch",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hocket._runtime.mode import ASYNC
 from hocket._runtime.sync_twin import sync_function
-from hocket.batch.journal import read_batch
+from hocket.batch.lines import read_batch
 from hocket.batch.route import Via
 from hocket.batch.run import arun_batch
 from hocket.documents import Document

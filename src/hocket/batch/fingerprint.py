@@ -85,7 +85,8 @@ def _list_code(value: object) -> Iterable[object]:
         named = _list_named(value, object).values()
         return [one if callable(one) or hasattr(type(one), "ainvoke") else type(one) for one in named]
     if isinstance(value, type):
-        held = [getattr(one, "__wrapped__", one) for one in vars(value).values()]  # of a static method
+        # Of a static method; a question to one that pydantic makes late has it put what it makes into the class.
+        held = [getattr(one, "__wrapped__", one) for one in [*vars(value).values()]]
         return [one for one in held if isinstance(one, FunctionType) and _is_own(one)]
     return [*_list_parts(value), type(value), getattr(value, "__wrapped__", None)]
 

@@ -3,53 +3,34 @@
 Batches at a provider have lines of their own (`hocket.batch.entry`).
 
 The first line names the model. A row is done when its line is in the file; what a crash has left of a last line never
-happened, and any other line that cannot be read stays, is counted, and is passed over. The last line of a row counts.
-In memory a row takes five bytes here: whether it is done, and a digest of what it asks, so
-that a file is not gone on with for other rows.
+happened, and any other line that cannot be read stays, is counted, and is passed over (`hocket.batch.lines`). The last
+line of a row counts. In memory a row takes five bytes here: whether it is done, and a digest of what it asks, so that a
+file is not gone on with for other rows.
 """
 
-import json
-import logging
 import os
 import secrets
 import threading
 from array import array
-from collections.abc import Iterator
-from decimal import Decimal
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal
 
 from hocket._databases.file_lock import try_lock_file
-from hocket._databases.lines import append_lines, is_half, parse_line
+from hocket._databases.lines import append_lines
 from hocket._databases.urls import check_path
-from hocket.batch.entry import BatchEntry, is_batch_line
+from hocket.batch.entry import BatchEntry
 from hocket.batch.errors import BatchBusy, BatchFileFailed, ResumeMismatch
-from hocket.batch.report import BatchReport, BatchRow, RetryFailed
+from hocket.batch.lines import BEGINNINGS, FIRST, HEADER, LineData, format_line, read_cost, read_row, scan_lines
+from hocket.batch.report import BatchReport, RetryFailed
 from hocket.errors import InvalidInput
-from hocket.messages.content import Fields
-from hocket.prices.money import trim_amount
 
-__all__ = ["HEADER", "BatchJournal", "LineData", "MismatchPolicy", "read_batch", "read_cost", "read_row", "scan_lines"]
-
-LineData: TypeAlias = Fields
-"""A line of the file, as data."""
+__all__ = ["BatchJournal", "MismatchPolicy"]
 
 MismatchPolicy = Literal["raise", "redo"]
 """What becomes of a file that was written for other rows: an error, or its rows are asked again."""
 
 FORMAT = 1
-HEADER = "hocket_batch"
-"""What tells the line that names a model."""
 
-_BEGINNINGS = (b'{"row":', b'{"hocket_batch":', b'{"batch":', b'{"reservations":')  # of the lines that are written here
 TODO, OK, FAILED, GIVEN_UP = 0, 1, 2, 3
-
-MOST_AHEAD = 1_000_000
-"""Rows that may be in flight before one that is done with."""
-
-_FIRST = 20
-"""Lines that are looked at for one that names a model."""
-
-_log = logging.getLogger("hocket.batch")
 
 
 class BatchJournal:
@@ -63,7 +44,8 @@ class BatchJournal:
 
     Attributes:
         report: what the file holds.
-        batches: those that have not come to their end, by their keys.
+        batches: those that have not come to their end, by their keys. Never changed but replaced: the loop goes over it
+            while a thread writes down that one begins or ends.
         batch_ids: the servers' names of all that are known here.
         tries: how many batches, one after another, have left a row open that has no line since, by its number.
         allows_mismatch: whether a row that has changed is asked again.
@@ -124,13 +106,13 @@ class BatchJournal:
             elif is_ours:
                 self.report.add_usage(data.get("usage"), read_cost(data), data.get("attempts", 1))
                 self._mark(data["row"], self._judge(data) if data.get("error") else OK, data["digest"])
-            if is_ours is None and number == _FIRST:
+            if is_ours is None and number == FIRST:
                 break
         if is_ours is None and number:
             raise InvalidInput(f"{self.path} is no file of a batch: it does not begin with a line that names the model")
         if not is_ours:
             self._reset()
-            self._lines.append(_write_line({HEADER: FORMAT, "fingerprint": self._fingerprint}))
+            self._lines.append(format_line({HEADER: FORMAT, "fingerprint": self._fingerprint}))
         self.report.unreadable = unreadable
 
     def _judge(self, data: LineData) -> int:
@@ -157,7 +139,7 @@ class BatchJournal:
 
     def _reset(self) -> None:
         self._state.clear()
-        self.batches.clear()
+        self.batches = {}
         self.tries.clear()
         del self._digests[:]
         self.report = BatchReport()
@@ -184,7 +166,7 @@ class BatchJournal:
         if key is None:
             self._reservations = data["reservations"]
         elif "end" in data:
-            ended = self.batches.pop(key, None)
+            ended = self._set_batch(key, None)
             if ended is not None and data.get("tried"):
                 for row in ended.list_waiting():
                     self.tries[row] = self.tries.get(row, 0) + 1
@@ -204,12 +186,20 @@ class BatchJournal:
             for row in entry.numbers:  # it is under way now, and no more what its line says
                 if row < len(self._state):
                     self._count(row, TODO)
-            self.batches[key] = entry
+            self._set_batch(key, entry)
+
+    def _set_batch(self, key: str, entry: BatchEntry | None) -> BatchEntry | None:
+        """Put a batch in place of what is known by its key, None: nothing; return what was known."""
+        with self._changing:
+            batches = dict(self.batches)
+            known = batches.pop(key, None)
+            self.batches = batches if entry is None else {**batches, key: entry}
+        return known
 
     def begin_batch(self, entry: BatchEntry) -> None:
         """Write down a batch, before anything of it is sent."""
         self._add_batch_line(entry.write())
-        self.batches[entry.key] = entry
+        self._set_batch(entry.key, entry)
 
     def name_batch(self, entry: BatchEntry, id: str) -> None:
         """Write down the server's name for a batch, and all that was known before: one of the two lines may be damaged."""
@@ -240,7 +230,7 @@ class BatchJournal:
     def _add_batch_line(self, data: LineData) -> None:
         """Write a line, and wait until the disk has it."""
         with self._changing:
-            self._lines.append(_write_line(data))
+            self._lines.append(format_line(data))
         self.flush(sync=True)
         self._take_batch_line(data)
 
@@ -278,7 +268,7 @@ class BatchJournal:
 
     def add(self, digest: int, data: LineData) -> None:
         """Add a row that is done with; `flush` writes it."""
-        line = _write_line({**data, "digest": digest})
+        line = format_line({**data, "digest": digest})
         with self._changing:
             self._lines.append(line)
         self._mark(data["row"], FAILED if data.get("error") else OK, digest)
@@ -303,7 +293,7 @@ class BatchJournal:
             if not lines:
                 return
             try:
-                append_lines(self._file, b"".join(lines), *_BEGINNINGS, sync=sync)
+                append_lines(self._file, b"".join(lines), *BEGINNINGS, sync=sync)
             except OSError as error:
                 with self._changing:
                     self._lines[:0] = lines
@@ -321,78 +311,3 @@ def _explain(path: str, error: OSError) -> BatchFileFailed:
     return BatchFileFailed(
         f"{path}: {error.strerror or error}; when that is mended, run it again: it goes on where it was"
     )
-
-
-def read_batch(path: str | os.PathLike[str]) -> Iterator[BatchRow]:
-    """Yield the rows of a file, as they were done with; of one that was tried again, the last line.
-
-    The file may be written meanwhile; half a line at its end is left out. So is any other line that cannot be read, and the
-    log (``hocket.batch``) says how many there are.
-
-    Raises:
-        InvalidInput: it is no file of a batch.
-        OSError: it cannot be read.
-    """
-    last: dict[int, int] = {}
-    unreadable = 0
-    is_ours = False
-    for number, data in enumerate(scan_lines(path)):
-        if data is None:
-            unreadable += 1
-        elif HEADER in data:
-            last.clear()  # another model's answers
-            is_ours = True
-        elif "row" in data:
-            last[data["row"]] = number
-        if not is_ours and number == _FIRST:
-            break
-    if not is_ours:
-        raise InvalidInput(f"{os.fspath(path)} is no file of a batch")
-    if unreadable:
-        _log.warning("%s: %d of its lines cannot be read, and are left out", os.fspath(path), unreadable)
-    for number, data in enumerate(scan_lines(path)):
-        if data is not None and "row" in data and last.get(data["row"]) == number:
-            yield read_row(data)
-
-
-def read_row(data: LineData) -> BatchRow:
-    """Return what a line says."""
-    names = ("row", "id", "output", "error", "usage", "attempts")
-    return BatchRow(cost=read_cost(data), **{name: data[name] for name in names if name in data})
-
-
-def read_cost(data: LineData) -> Decimal | None:
-    """Return what a row has cost in US dollars, by its line; None: it is not known."""
-    return None if data.get("cost") is None else trim_amount(Decimal(data["cost"]))
-
-
-def scan_lines(path: str | os.PathLike[str]) -> Iterator[LineData | None]:
-    """Yield the lines of a file, each of a model or of a row; None: it cannot be read. Half a line at the end is none."""
-    with open(path, "rb") as lines:
-        for number, line in enumerate(lines):
-            if not is_half(line, *_BEGINNINGS):
-                yield _read_line(line, number)
-
-
-def _read_line(line: bytes, lines: int) -> LineData | None:
-    """Return the data of a line; ``lines`` came before it, so that the number of its row cannot be far above that."""
-    try:
-        data = parse_line(line)
-        if not isinstance(data, dict):
-            return None
-        found = cast("LineData", data)
-        return found if HEADER in found or is_batch_line(found) or _is_row(found, lines) else None
-    except (ArithmeticError, TypeError, ValueError):
-        return None
-
-
-def _is_row(data: LineData, lines: int) -> bool:
-    read_cost(data)
-    row, digest, attempts = data.get("row"), data.get("digest"), data.get("attempts", 1)
-    if not (isinstance(row, int) and isinstance(digest, int) and isinstance(attempts, int)):
-        return False
-    return 0 <= row < lines + MOST_AHEAD and 0 <= digest < 2**32 and isinstance(data.get("usage"), dict | None)
-
-
-def _write_line(data: LineData) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"

@@ -14,7 +14,7 @@ from hocket._metering.batch_row import BatchPlace
 from hocket._runtime import clock
 from hocket._runtime.mode import ASYNC
 from hocket.batch.entry import BatchEntry
-from hocket.batch.journal import HEADER, LineData, read_cost, scan_lines
+from hocket.batch.lines import HEADER, LineData, read_cost, scan_lines
 from hocket.errors import InvalidInput
 from hocket.prices.money import to_units, to_usd
 

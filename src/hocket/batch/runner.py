@@ -17,7 +17,8 @@ from hocket._runtime.cancellation import only
 from hocket._runtime.mode import ASYNC
 from hocket.batch.digest import find_digest
 from hocket.batch.errors import TooManyFailures
-from hocket.batch.journal import BatchJournal, LineData, read_row
+from hocket.batch.journal import BatchJournal
+from hocket.batch.lines import LineData, read_row
 from hocket.batch.meter import RowMeter, row_meter
 from hocket.batch.progress import Listener
 from hocket.batch.report import BatchReport

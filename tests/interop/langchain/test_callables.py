@@ -206,6 +206,7 @@ async def test_a_runnable_of_langchains_that_a_function_returns_is_no_value() ->
     assert RunnableLambda(lambda text: LCSystemMessage(text)).invoke("a") == LCSystemMessage("a")
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # LangChain's pipes know no other
 async def test_an_agent_in_langchain_hears_of_no_recursion_limit() -> None:
     """LangChain's own, which every config of its has: nobody has said it, and so nobody is warned."""
     agent = to_langchain(create_agent(ScriptedChatModel(script=["Hello."] * 2)))
