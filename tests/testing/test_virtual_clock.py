@@ -131,6 +131,17 @@ async def test_a_real_worker_thread_is_waited_for() -> None:
         assert clock.now() == 1.0
 
 
+async def test_a_worker_thread_that_has_just_got_its_work_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine it may take long to begin, and looks as if it waited: for 20 ms, here for the first look."""
+    monkeypatch.setattr("hocket.testing._loops.PATIENCE", 1)
+    with virtual_clock() as clock:
+        async with anyio.create_task_group() as group:
+            group.start_soon(clock.sleep, 25)
+            for _ in range(300):
+                await anyio.to_thread.run_sync(int)
+            assert clock.now() == 0
+
+
 async def test_worker_threads_sleep_among_the_tasks() -> None:
     """`block` in a worker thread is one more sleeper of its loop: it takes its place in the order."""
     with virtual_clock() as clock:

@@ -13,6 +13,7 @@ lock, for a while, is at rest as a blocked task is.
 
 import asyncio
 import enum
+import itertools
 import sys
 import threading
 from abc import ABC, abstractmethod
@@ -40,6 +41,9 @@ WAITING = {
     ("threading.py", "_wait_for_tstate_lock"),
     ("_threads.py", "_send_message_to_trio"),
 }
+
+HAS_WORK = (("queue.py", "get"), ("_asyncio.py", "run"))
+"""Where anyio's worker waits for work. One that is there and is none of the idle ones was given some just now."""
 
 
 class Need(enum.Enum):
@@ -195,7 +199,8 @@ class TrioLoop(Loop):
 
 def _is_waiting(thread: threading.Thread) -> bool:
     """Tell whether ``thread`` waits for another one; a tool that watches locks may add a frame on top."""
-    return any(place in WAITING for place in _read_stack(thread)[:2])
+    places = _read_stack(thread)
+    return any(place in WAITING for place in places[:2]) and HAS_WORK not in itertools.pairwise(places)
 
 
 def _read_stack(thread: threading.Thread) -> list[tuple[str, str]]:
