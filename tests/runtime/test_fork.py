@@ -139,6 +139,50 @@ def test_a_fork_inside_such_work_waits_a_second() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", FORKING], check=True, timeout=30)
 
 
+WORKING = """
+import os, sys, threading, time
+from hocket._databases import sqlite
+from hocket._runtime.fork import fork_barrier, free_at_fork
+from hocket.errors import StoreError
+
+lock = free_at_fork(threading.Lock())
+is_over = threading.Event()
+
+def read():  # two at once, so that one has the connection's turn while the fork has come
+    with sqlite.shared_database(sys.argv[1]).open("", StoreError) as connection:
+        connection.execute("SELECT 1")
+        with fork_barrier(), lock:
+            time.sleep(0.001)
+
+def go_on():
+    while not is_over.is_set():
+        read()
+
+database = sqlite.shared_database(sys.argv[1])
+threads = [threading.Thread(target=go_on, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(20):
+    time.sleep(0.01)
+    began = time.monotonic()
+    child = os.fork()
+    if not child:
+        os._exit(sum(connection.is_open for connection in sqlite._connections))
+    assert time.monotonic() - began < 0.9
+    assert os.waitpid(child, 0)[1] == 0
+is_over.set()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_a_fork_waits_for_work_that_takes_locks_and_begins_other_work(tmp_path: Path) -> None:
+    """It takes the locks after the work has ended, and closes a connection, too, for which a thread waits meanwhile: here a
+    fork took a second, or left one open, and a child's or its parent's commits were lost.
+    """
+    subprocess.run([sys.executable, "-W", "ignore", "-c", WORKING, str(tmp_path / "notes.db")], check=True)
+
+
 def test_the_collector_of_garbage_may_run_inside_of_the_barrier() -> None:
     """It closes connections that nobody has any more, each of which enters: the thread must not wait for itself."""
     barrier = ForkBarrier()

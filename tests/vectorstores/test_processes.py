@@ -26,7 +26,7 @@ from hocket.embeddings import DeterministicFakeEmbedding
 from hocket.errors import VectorStoreError
 from hocket.vectorstores import FAISSVectorStore, SQLiteVectorStore
 
-store = SQLiteVectorStore(sys.argv[1], DeterministicFakeEmbedding(size=16))
+store = KIND(sys.argv[1], DeterministicFakeEmbedding(size=16))
 
 def write(writer, numbers):
     for number in numbers:

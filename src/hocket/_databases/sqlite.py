@@ -102,14 +102,16 @@ class SQLiteDatabase:
                 if schema not in self._schemas:
                     _make_tables(connection, schema)
                     self._schemas.add(schema)
-                yield connection
+                try:
+                    yield connection
+                finally:
+                    if self._is_immutable:  # SQLite would not look again at what another machine has written since
+                        self._close()
         except sqlite3.Error as error:
             if "no such table" in str(error):  # somebody has dropped it: the next use makes it again
                 self._schemas.discard(schema)
             raise error_type(f"{self.path}: {error}{_find_way_out(self.path, error)}") from error
         finally:
-            if self._is_immutable:  # SQLite would not look again at what another machine has written since
-                self._close()
             self._lock.release()
 
     def close(self) -> None:
@@ -322,11 +324,14 @@ _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
 def _close_idle() -> None:
     with _lock:
         connections = list(_connections)
+    is_at_rest = fork_barrier().is_at_rest  # who has a lock waits for the fork, then, and is not in SQLite
     for connection in connections:
-        if connection.lock.acquire(blocking=False):
-            try:
+        has_lock = connection.lock.acquire(blocking=False)
+        try:
+            if has_lock or is_at_rest:
                 connection.close()
-            finally:
+        finally:
+            if has_lock:
                 connection.lock.release()
 
 

@@ -10,7 +10,7 @@ fork waits for such work (`fork_barrier`), and then has closed what is open (`be
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 __all__ = ["ForkBarrier", "after_fork", "before_fork", "fork_barrier", "free_at_fork", "leave_to_parent"]
@@ -40,7 +40,8 @@ def after_fork(reset: Reset) -> Reset:
 
 
 def before_fork(close: Reset) -> Reset:
-    """Have ``close()`` called before each fork, when nobody is at work that the `fork_barrier` guards. A decorator, too."""
+    """Have ``close()`` called before each fork, when nobody is at work that the `fork_barrier` guards, or a second has gone
+    by (`ForkBarrier.is_at_rest`). A decorator, too."""
     _closers.append(close)
     return close
 
@@ -51,11 +52,19 @@ _closers: list[Callable[[], object]] = []
 def free_at_fork(lock: LockT) -> LockT:
     """Have a fork wait for a lock that is held for moments, so that the child finds it free; return the lock.
 
-    Only for one under which no other such lock is taken and no process is started: the fork would wait for ever.
+    Only for one under which no other such lock is taken, no process is started and no work begins that the `fork_barrier`
+    guards: the fork would wait for ever. Such work may take the lock.
     """
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    _locks.append(lock)
     return lock
+
+
+_locks: list[_Lock] = []
+_taken: Sequence[_Lock] = ()
+
+
+class _Depth(threading.local):
+    count = 0
 
 
 class ForkBarrier:
@@ -66,11 +75,12 @@ class ForkBarrier:
         self._changed = threading.Condition(self._lock)
         self._working = 0
         self._forking = 0
+        self._inside = _Depth()
 
     def enter(self) -> None:
-        """Begin work. It may be begun inside other work, too."""
+        """Begin work. It may be begun inside other work, too, which a fork waits for already."""
         with self._lock:
-            if self._forking:
+            if self._forking and not self._inside.count:
                 self._changed.wait_for(lambda: not self._forking, _PATIENCE)
             self._working += 1
 
@@ -83,9 +93,16 @@ class ForkBarrier:
 
     def __enter__(self) -> None:
         self.enter()
+        self._inside.count += 1
 
     def __exit__(self, *error: object) -> None:
+        self._inside.count -= 1
         self.leave()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nobody works."""
+        return not self._working
 
     def close(self) -> None:
         """Wait for those that work, and have others wait until `open`."""
@@ -109,20 +126,33 @@ def fork_barrier() -> ForkBarrier:
     return _barrier
 
 
-@after_fork
-def _make_barrier() -> None:
-    global _barrier
-    _barrier = ForkBarrier()
-
-
 def _prepare_fork() -> None:
+    """Make a fork safe. The locks come last: who is at work may need one for an end."""
+    global _taken
     _barrier.close()
     for close in _closers:
         close()
+    taken = [*_locks]  # more may come meanwhile
+    for lock in taken:
+        lock.acquire()
+    _taken = taken
+
+
+def _go_on() -> None:
+    for lock in _taken:
+        lock.release()
+    _barrier.open()
+
+
+def _begin_in_child() -> None:
+    global _barrier
+    for lock in _taken:
+        lock.release()
+    _barrier = ForkBarrier()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_prepare_fork, after_in_parent=lambda: _barrier.open())
+    os.register_at_fork(before=_prepare_fork, after_in_parent=_go_on, after_in_child=_begin_in_child)
 
 
 def leave_to_parent(*objects: object) -> None:

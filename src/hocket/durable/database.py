@@ -62,8 +62,8 @@ class _SQLiteConnection(sqlite3.Connection):
 
     def cursor(self, *arguments: Any, **options: Any) -> Any:
         if self._entered is None:
-            self._entered = fork_barrier()
-            self._entered.enter()
+            (barrier := fork_barrier()).enter()
+            self._entered = barrier  # not before: a fork that it waits for closes the connection, too
         return super().cursor(*arguments, **options)
 
     def commit(self) -> None:
