@@ -285,10 +285,10 @@ def test_a_stop_is_told_to_who_is_answered(failing: Served) -> None:
         whole = threads.submit(client.post, f"{url}/chat/completions", json={**QUESTION, "model": "silent"})
         ends: list[Future[str]] = []
         for path in ("chat/completions", "messages"):
-            has_begun = threading.Event()
+            begun = threading.Semaphore(0)
             asked = {**QUESTION, "model": "slow", "stream": True, **({"max_tokens": 9} if path == "messages" else {})}
-            ends += [threads.submit(read_stream, client, f"{url}/{path}", asked, has_begun) for _ in range(3)]
-            assert has_begun.wait(30)
+            ends += [threads.submit(read_stream, client, f"{url}/{path}", asked, begun) for _ in range(3)]
+            assert all(begun.acquire(timeout=30) for _ in range(3))
         failing.process.send_signal(signal.SIGTERM)
         told = [end.result().strip().split("\n\n")[-1] for end in ends]
         assert all(one.startswith("data: ") and '"shutting_down"' in one for one in told[:3])
@@ -299,13 +299,13 @@ def test_a_stop_is_told_to_who_is_answered(failing: Served) -> None:
     assert failing.process.returncode in (143, -signal.SIGTERM)
 
 
-def read_stream(client: httpx.Client, url: str, asked: object, has_begun: threading.Event) -> str:
+def read_stream(client: httpx.Client, url: str, asked: object, begun: threading.Semaphore) -> str:
     text = ""
     with client.stream("POST", url, json=asked) as reply:
         for piece in reply.iter_text():
+            if "one" in text + piece and "one" not in text:
+                begun.release()
             text += piece
-            if "one" in text:
-                has_begun.set()
     return text
 
 

@@ -5,6 +5,7 @@ Its children leave without taking the modules apart, which would take longer tha
 
 import array
 import atexit
+import contextlib
 import functools
 import gc
 import importlib
@@ -42,7 +43,8 @@ def main() -> None:
     filters = warnings.filters[:]
     own = os.environ["PYTHONPATH"].split(os.pathsep)
     for name in PRELOADED:
-        importlib.import_module(name)
+        with contextlib.suppress(ModuleNotFoundError):  # of a package that has no wheels for a free-threaded Python
+            importlib.import_module(name)
     _run_once()
     job, streams = _fork_for(int(sys.argv[1]), own)
     if "imports" in job:  # a warmed process, too, for programs that find or import more
