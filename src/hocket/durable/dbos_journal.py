@@ -26,7 +26,7 @@ class DBOSJournal:
     def __init__(self, recorded: dict[str, str]) -> None:
         self._recorded = recorded
         self.is_halted: bool = False
-        self.scope = anyio.CancelScope()
+        self.scope: anyio.CancelScope = anyio.CancelScope()
         self._loop = asyncio.get_running_loop()
 
     @property
