@@ -183,6 +183,34 @@ def test_a_fork_waits_for_work_that_takes_locks_and_begins_other_work(tmp_path: 
     subprocess.run([sys.executable, "-W", "ignore", "-c", WORKING, str(tmp_path / "notes.db")], check=True)
 
 
+INTERRUPTED = """
+import os, threading
+from hocket._runtime.fork import before_fork, fork_barrier, free_at_fork
+
+lock, calls = free_at_fork(threading.Lock()), []
+
+@before_fork
+def interrupt():
+    calls.append(lock.locked())
+    if len(calls) > 1:
+        raise KeyboardInterrupt
+
+for _ in range(3):
+    child = os.fork()
+    if not child:
+        os._exit(lock.locked())
+    assert os.waitpid(child, 0)[1] == 0 and not lock.locked()
+    assert not fork_barrier()._forking
+assert calls == [False] * 3
+"""
+
+
+def test_an_interrupted_fork_takes_its_locks_and_gives_them_back() -> None:
+    """Python goes on with a fork whose preparation raises, and says so on the standard error."""
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True)
+    assert done.stderr.count("KeyboardInterrupt") == 2 and "RuntimeError" not in done.stderr
+
+
 def test_the_collector_of_garbage_may_run_inside_of_the_barrier() -> None:
     """It closes connections that nobody has any more, each of which enters: the thread must not wait for itself."""
     barrier = ForkBarrier()

@@ -129,13 +129,15 @@ def fork_barrier() -> ForkBarrier:
 def _prepare_fork() -> None:
     """Make a fork safe. The locks come last: who is at work may need one for an end."""
     global _taken
-    _barrier.close()
-    for close in _closers:
-        close()
-    taken = [*_locks]  # more may come meanwhile
-    for lock in taken:
-        lock.acquire()
-    _taken = taken
+    try:
+        _barrier.close()
+        for close in _closers:
+            close()
+    finally:  # Ctrl-C does not stop a fork here, and what was not taken would be released after it
+        taken = [*_locks]  # more may come meanwhile
+        for lock in taken:
+            lock.acquire()
+        _taken = taken
 
 
 def _go_on() -> None:

@@ -193,7 +193,9 @@ class BatchJournal:
         with self._changing:
             batches = dict(self.batches)
             known = batches.pop(key, None)
-            self.batches = batches if entry is None else {**batches, key: entry}
+            if entry is not None:
+                batches[key] = entry
+            self.batches = batches
         return known
 
     def begin_batch(self, entry: BatchEntry) -> None:
